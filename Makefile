@@ -1,0 +1,36 @@
+# Every target sets up what it needs in .venv and is quick when nothing changed.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= 2
+
+.PHONY: setup demo test test-slow lint bench clean
+
+setup: $(VENV)/.dev ## everything for users and developers, in .venv
+
+$(VENV)/.core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/.core ## trains, plays a league and writes a report, in minutes
+	$(BIN)/python experiments/prisoners_dilemma/demo.py
+
+test: $(VENV)/.dev ## the tests, in parallel
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+
+test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
+	$(BIN)/python -m pytest -n $(CORES) -m slow
+
+lint: $(VENV)/.dev ## formatting, style and types
+	$(BIN)/pre-commit run --all-files
+
+bench: $(VENV)/.dev ## speed: prints a table, writes JSON
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

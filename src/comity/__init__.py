@@ -1,0 +1,50 @@
+"""Comity: train agents that cooperate without being exploited, and prove it.
+
+import comity
+
+game = comity.make_game("prisoners-dilemma")
+agent = comity.make_agent("ppo")
+run = comity.train(game, agent, iterations=200, out="runs/ppo")
+table = comity.league(game, {"ppo": run, "tit-for-tat": "tit-for-tat"})
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from comity.api import league as league
+    from comity.api import load_player as load_player
+    from comity.api import train as train
+    from comity.core.errors import ComityError as ComityError
+    from comity.core.types import Player as Player
+    from comity.play.specs import make_agent as make_agent
+    from comity.play.specs import make_game as make_game
+    from comity.play.specs import make_matchmaker as make_matchmaker
+    from comity.train.experiment import Experiment as Experiment
+    from comity.train.experiment import make_experiment as make_experiment
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "ComityError": "comity.core.errors",
+    "Experiment": "comity.train.experiment",
+    "Player": "comity.core.types",
+    "league": "comity.api",
+    "load_player": "comity.api",
+    "make_agent": "comity.play.specs",
+    "make_experiment": "comity.train.experiment",
+    "make_game": "comity.play.specs",
+    "make_matchmaker": "comity.play.specs",
+    "train": "comity.api",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - names resolved on first use
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is asked for when it is asked for, so that importing Comity is quick."""
+    if name in _PUBLIC:
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'comity' has no attribute {name!r}")

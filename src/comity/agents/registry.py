@@ -1,0 +1,72 @@
+"""The tables of agents: adding one is a file and a row here.
+
+A scripted player's name means the same attitude in every family of games, so it has one row per family.
+"""
+
+from typing import Any
+
+from comity.core.errors import ComityError, unknown_name
+from comity.core.registry import Registry, Row
+
+AGENTS = Registry(
+    "agent",
+    {
+        "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
+        "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
+    },
+)
+
+ANY_FAMILY = Registry(
+    "scripted player", {"random": Row("comity.agents.scripted.base:Random", "draws evenly from all actions")}
+)
+
+_MEMORY = "comity.agents.scripted.memory"
+
+SCRIPTED = {
+    "matrix": Registry(
+        "scripted player",
+        {
+            "always-cooperate": Row(f"{_MEMORY}:AlwaysCooperate", "cooperates, whatever happens"),
+            "always-defect": Row(f"{_MEMORY}:AlwaysDefect", "defects, whatever happens"),
+            "tit-for-tat": Row(f"{_MEMORY}:TitForTat", "cooperates first, then does what the other did"),
+            "generous-tit-for-tat": Row(f"{_MEMORY}:GenerousTitForTat", "tit-for-tat that forgives at times"),
+            "tit-for-two-tats": Row(f"{_MEMORY}:TitForTwoTats", "defects after two defections in a row"),
+            "suspicious-tit-for-tat": Row(f"{_MEMORY}:SuspiciousTitForTat", "tit-for-tat that defects first"),
+            "grim-trigger": Row(f"{_MEMORY}:GrimTrigger", "cooperates until the other defects once"),
+            "win-stay-lose-shift": Row(f"{_MEMORY}:WinStayLoseShift", "changes its move after a defection"),
+            "extortioner": Row(f"{_MEMORY}:Extortioner", "zero-determinant: takes a multiple of the surplus"),
+            "memory-one": Row(f"{_MEMORY}:MemoryOne", "any five probabilities of cooperation"),
+        },
+    ),
+}
+
+
+def is_scripted(name: str) -> bool:
+    """Whether the name is that of a scripted player in some family of games."""
+    return name in ANY_FAMILY or any(name in registry for registry in SCRIPTED.values())
+
+
+def agent_class(name: str, family: str) -> type[Any]:
+    """The class behind an agent's name in a family of games."""
+    scripted = SCRIPTED.get(family)
+    for registry in (AGENTS, ANY_FAMILY, scripted):
+        if registry is not None and name in registry:
+            return registry.load(name)
+    if is_scripted(name):
+        known = list(ANY_FAMILY.rows()) + (list(scripted.rows()) if scripted else [])
+        raise ComityError(
+            f"The scripted player {name!r} does not play games of the {family} family; "
+            f"the scripted players there are: {', '.join(known)}."
+        )
+    known = [*AGENTS.rows(), *ANY_FAMILY.rows(), *(scripted.rows() if scripted else ())]
+    raise unknown_name("agent", name, known)
+
+
+def agent_name(cls: type[Any]) -> str:
+    """The name of an agent's class."""
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    for registry in (ANY_FAMILY, *SCRIPTED.values()):
+        for name, row in registry.rows().items():
+            if row.target == target:
+                return name
+    return AGENTS.name_of(cls)

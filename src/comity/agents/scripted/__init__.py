@@ -1,0 +1,1 @@
+"""Players that follow a fixed rule, one file per family of games."""

@@ -1,0 +1,54 @@
+"""What all scripted players share: they do not learn, and keep nothing of what they did."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core import spaces
+from comity.core.spaces import Space
+from comity.core.types import Agent, Experience, Seat
+
+
+class Scripted(Agent):
+    """A fixed rule. Subclasses say what they need to know of the seat, what they remember and do."""
+
+    learns: ClassVar[bool] = False
+
+    @abstractmethod
+    def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
+        """The action, and the memory after it."""
+
+    def params(self, state: PyTree) -> PyTree:
+        return state
+
+    def start(self, params: PyTree) -> PyTree:
+        return ()
+
+    def act(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
+        action, carry = self.rule(params, carry, obs, key)
+        return action, carry, ()
+
+    def update(self, state: PyTree, experience: Experience, key: Key) -> tuple[PyTree, dict[str, Array]]:
+        return state, {}
+
+
+class ActionSpace(eqx.Module):
+    """What a random player knows: the actions it may draw from."""
+
+    action: Space = eqx.field(static=True)
+
+
+class Random(Scripted):
+    """Draws evenly from all actions, in any game."""
+
+    def check(self, seat: Seat) -> None:
+        """Any seat will do."""
+
+    def init(self, key: Key, seat: Seat) -> ActionSpace:
+        return ActionSpace(seat.action)
+
+    def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
+        return spaces.sample(params.action, key), carry

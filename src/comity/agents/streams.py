@@ -1,0 +1,66 @@
+"""From a joint trajectory to what one learner trains on: the streams of its seats, side by side."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PyTree
+
+from comity.core.types import Trajectory
+
+
+class Streams(NamedTuple):
+    """Leaves [time, stream, ...]; a stream is one seat in one game of the batch.
+
+    - `terminated`: the game ended, or the seat left: the future is worth nothing.
+    - `ended`: the stream's episode ended for whatever reason.
+    - `resets`: the memory is cleared before this step.
+    - `weight`: 1 where the seat was in the game, else 0.
+    - `carry`: the memory before the first step, leaves [stream, ...].
+    """
+
+    obs: PyTree
+    action: PyTree
+    extras: PyTree
+    reward: Float[Array, "time stream"]
+    terminated: Bool[Array, "time stream"]
+    ended: Bool[Array, "time stream"]
+    resets: Bool[Array, "time stream"]
+    weight: Float[Array, "time stream"]
+    successor: PyTree
+    carry: PyTree
+
+
+def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
+    """The streams of some seats, joined along the batch axis."""
+
+    def join(parts: list[PyTree], axis: int = 1) -> PyTree:
+        if len(parts) == 1:
+            return parts[0]
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=axis), *parts)
+
+    step = joint.step
+    done = step.terminated | step.truncated
+    resets = jnp.concatenate([jnp.zeros_like(done[:1]), done[:-1]])
+    return Streams(
+        obs=join([joint.obs[i] for i in seats]),
+        action=join([joint.action[i] for i in seats]),
+        extras=join([joint.extras[i] for i in seats]),
+        reward=join([step.reward[i] for i in seats]),
+        terminated=join([step.terminated | ~step.alive[i] for i in seats]),
+        ended=join([done | ~step.alive[i] for i in seats]),
+        resets=join([resets for _ in seats]),
+        weight=join([joint.alive[i].astype(jnp.float32) for i in seats]),
+        successor=join([joint.successor[i] for i in seats]),
+        carry=join([joint.carry[i] for i in seats], axis=0),
+    )
+
+
+def next_values(
+    value: Float[Array, "time stream"],
+    successor_value: Float[Array, "time stream"],
+    ended: Bool[Array, "time stream"],
+) -> Float[Array, "time stream"]:
+    """The value of each step's true successor: the next step's, or that of the look at the end."""
+    following = jnp.concatenate([value[1:], successor_value[-1:]])
+    return jnp.where(ended, successor_value, following)

@@ -1,0 +1,51 @@
+"""The command line: parses, calls, prints. Each command is a module; `main` picks one."""
+
+import importlib
+import sys
+
+from comity.core.errors import ComityError, unknown_name
+
+COMMANDS = {
+    "games": ("comity.cli.listing", "what games there are"),
+    "agents": ("comity.cli.listing", "what agents there are"),
+    "train": ("comity.cli.train", "train agents in a game"),
+    "league": ("comity.cli.league", "let players meet and measure what each earns"),
+    "report": ("comity.cli.report", "one HTML page about a run or a league"),
+    "completion": ("comity.cli.completion", "shell completion for bash, zsh or fish"),
+}
+
+USAGE = "usage: comity COMMAND ...   (comity COMMAND --help explains one)"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point of the `comity` command."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command and returns its exit code: 0, 2 for input that does not work, 130 when stopped."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(USAGE + "\n")
+        for name, (_, summary) in COMMANDS.items():
+            print(f"  {name:<12}{summary}")
+        return 0 if arguments else 2
+    if arguments[0] in ("--version", "version"):
+        from comity import __version__
+
+        print(f"comity {__version__}")
+        return 0
+    name = arguments[0]
+    try:
+        if name not in COMMANDS:
+            raise unknown_name("command", name, COMMANDS)
+        command = importlib.import_module(COMMANDS[name][0])
+        return int(command.run(name, arguments[1:]))
+    except ComityError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
+        sys.stderr.close()
+        return 0

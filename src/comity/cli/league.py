@@ -1,0 +1,112 @@
+"""`comity league GAME PLAYER PLAYER ...`: a head-to-head matrix with confidence intervals."""
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from comity.api import load_player
+from comity.core.errors import ComityError
+from comity.core.files import write_atomically
+from comity.core.types import Environment, Player
+from comity.evaluate.league import League, play_league
+from comity.games.registry import GAMES
+
+USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
+
+A PLAYER is a run folder, a player file, or the name of a scripted player; NAME=PLAYER gives it a name.
+  comity league GAME --help    the options, with the settings of this game"""
+
+
+@dataclass
+class Settings:
+    """Lets every player meet every player; prints what each earns per step, seats averaged."""
+
+    episodes: int = 100  # episodes of each pairing, in each arrangement of the seats
+    horizon: int | None = None  # steps in an episode; by default the game's own
+    seed: int = 0  # everything random follows from it
+    json: Path | None = None  # write the league as JSON to this file; - prints it instead of the table
+    csv: Path | None = None  # write one line per pairing to this file
+    picture: Path | None = None  # write the heat map as SVG to this file
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Plays a league."""
+    names = []
+    while arguments and (not arguments[0].startswith("-")):
+        names.append(arguments.pop(0))
+    if not names:
+        print(USAGE)
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    settings = _parse(names[0], arguments)
+    if len(names) < 2:
+        raise ComityError(f"A league needs at least one player.\n{USAGE}")
+    players = _players(names[1:], settings.game)
+    league = _play(settings, players)
+    if settings.csv is not None:
+        league.save_csv(settings.csv)
+    if settings.picture is not None:
+        from comity.report.plots import heat_map
+
+        picture = heat_map(league.players, league.mean, league.low, league.high)
+        write_atomically(settings.picture, picture.encode())
+    if settings.json == Path("-"):
+        print(json.dumps(league.to_data()))
+        return 0
+    if settings.json is not None:
+        league.save(settings.json)
+    print_league(league)
+    return 0
+
+
+def _parse(game_name: str, arguments: list[str]) -> Any:
+    import dataclasses
+
+    game = GAMES.load(game_name)
+    fields = [("game", game, field(default_factory=game))]
+    together = dataclasses.make_dataclass("Settings", fields, bases=(Settings,))
+    together.__doc__ = Settings.__doc__
+    return tyro.cli(together, args=arguments, prog=f"comity league {game_name} PLAYER ...")
+
+
+def _players(sources: list[str], game: Environment) -> dict[str, Player]:
+    players: dict[str, Player] = {}
+    for source in sources:
+        label, separator, rest = source.partition("=")
+        if not separator:
+            label, rest = Path(source).name or source, source
+        if label in players:
+            raise ComityError(f"Two players are called {label!r}: give them names, as in first={source}.")
+        players[label] = load_player(rest, game)
+    return players
+
+
+def _play(settings: Any, players: dict[str, Player]) -> League:
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("playing", total=None)
+
+        def report(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        return play_league(settings.game, players, settings.episodes, settings.horizon, settings.seed, report)
+
+
+def print_league(league: League) -> None:
+    """The matrix as a table: mean, and half the width of the 95% interval."""
+    table = Table(
+        title=f"reward per step of the row player, {league.episodes} episodes x {league.horizon} steps"
+    )
+    table.add_column("")
+    for name in league.players:
+        table.add_column(name, justify="right")
+    for i, name in enumerate(league.players):
+        half = (league.high[i] - league.low[i]) / 2
+        cells = [f"{m:.3f} ±{h:.3f}" for m, h in zip(league.mean[i], half, strict=True)]
+        table.add_row(name, *cells)
+    Console(width=None if sys.stdout.isatty() else 24 + 18 * len(league.players)).print(table)

@@ -1,0 +1,225 @@
+"""`comity train GAME AGENT ...`: trains and leaves a run folder that explains itself."""
+
+import dataclasses
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from comity.agents.registry import agent_class
+from comity.core.errors import ComityError, bad_value, require
+from comity.core.types import Environment
+from comity.games.registry import GAMES
+from comity.games.transforms import SharedReward
+from comity.play.matchmaking import AgentReplayBuffer, SelfPlay
+from comity.train import runner
+from comity.train.experiment import Experiment, make_experiment
+from comity.train.folder import RunFolder
+from comity.train.runner import Options, Run, Stopped
+
+USAGE = """usage: comity train GAME AGENT [AGENT ...] [options]
+       comity train --resume RUN_FOLDER [--iterations N]
+
+One AGENT fills all seats of the game, several fill them one by one; scripted players are agents too.
+  comity train GAME AGENT --help    every setting of this game and this agent
+  comity games, comity agents      what there is"""
+
+
+@dataclass
+class Settings:
+    """Trains agents in a game and writes a run folder: config, metrics, checkpoints, trained players."""
+
+    seed: int = 0  # everything random follows from it
+    seeds: int = 1  # how many seeds to train, counted up from --seed; each gets a folder OUT/seed-N
+    iterations: int = 1000  # rollouts, each followed by an update
+    batch: int = 256  # games played side by side
+    unroll: int | None = None  # steps played in each iteration; by default the game's horizon
+    chunk: int | None = None  # iterations in one compiled call; by default a 200th of all, up to 50
+    out: Path | None = None  # the run folder; by default runs/GAME-AGENT-seed-N
+    resume: bool = False  # go on with the run in --out if it exists
+    opponents: Literal["self-play", "replay"] = "self-play"  # present selves, or past ones from a buffer
+    rewards: str = "own"  # own; sum: everybody gets the sum; or a number: what another's reward counts
+    share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
+    parallel: Literal["auto", "processes", "vmap"] = "auto"  # how several seeds train at once
+    checkpoint_seconds: float = 20.0  # time between two checkpoints
+    keep: int = 3  # how many checkpoints are kept
+    tensorboard: bool = True  # whether to write TensorBoard event files
+    wandb: str | None = None  # project on Weights & Biases (needs comity[wandb])
+    json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Trains."""
+    names = []
+    while arguments and not arguments[0].startswith("-"):
+        names.append(arguments.pop(0))
+    if not names and arguments[:1] == ["--resume"]:
+        return _resume(arguments[1:])
+    if len(names) < 2:
+        if not names and (not arguments or arguments[0] in ("-h", "--help")):
+            print(USAGE)
+            return 0 if arguments else 2
+        raise ComityError(f"Training needs a game and at least one agent.\n{USAGE}")
+    settings = _parse(names, arguments)
+    experiment = _experiment(names, settings)
+    command = "comity train " + shlex.join([*names, *arguments])
+    options = Options(settings.checkpoint_seconds, settings.keep, settings.tensorboard, settings.wandb)
+    out = settings.out or _free_folder(Path("runs"), f"{names[0]}-{'-'.join(names[1:])}", settings)
+    if settings.seeds > 1:
+        return _train_seeds(experiment, settings, out, options, command)
+    folder = _open(out, experiment, settings.resume, command)
+    return _train(folder, experiment, options, settings.json)
+
+
+def _parse(names: list[str], arguments: list[str]) -> Any:
+    """The settings together with those of this game and these agents."""
+    game = GAMES.load(names[0])
+    family = game().family
+    fields: list[tuple[str, Any, Any]] = [("game", game, field(default_factory=game))]
+    for i, agent in enumerate(names[1:]):
+        cls = agent_class(agent, family)
+        if dataclasses.fields(cls):
+            label = "agent" if i == 0 else f"agent{i + 1}"
+            fields.append((label, cls, field(default_factory=cls)))
+    fields.append(("replay", AgentReplayBuffer, field(default_factory=AgentReplayBuffer)))
+    together = dataclasses.make_dataclass("Settings", fields, bases=(Settings,))
+    together.__doc__ = Settings.__doc__
+    return tyro.cli(together, args=arguments, prog=f"comity train {' '.join(names)}")
+
+
+def _experiment(names: list[str], settings: Any) -> Experiment:
+    agents = []
+    for i, agent in enumerate(names[1:]):
+        label = "agent" if i == 0 else f"agent{i + 1}"
+        agents.append(getattr(settings, label, None) or agent_class(agent, settings.game.family)())
+    require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
+    require(settings.keep >= 1, "keep", settings.keep, "at least 1")
+    return make_experiment(
+        _with_rewards(settings.game, settings.rewards),
+        tuple(agents),
+        share={"auto": None, "all": True, "none": False}[settings.share],
+        matchmaker=settings.replay if settings.opponents == "replay" else SelfPlay(),
+        iterations=settings.iterations,
+        batch=settings.batch,
+        unroll=settings.unroll,
+        chunk=settings.chunk,
+        seed=settings.seed,
+    )
+
+
+def _with_rewards(game: Environment, rewards: str) -> Environment:
+    if rewards == "own":
+        return game
+    if rewards == "sum":
+        return SharedReward(game=game, others=1.0)
+    try:
+        return SharedReward(game=game, others=float(rewards))
+    except ValueError:
+        raise bad_value("rewards", rewards, "own, sum or a number") from None
+
+
+def _free_folder(base: Path, name: str, settings: Settings) -> Path:
+    """A folder that does not exist yet; the run's own one if it is to be resumed."""
+    stem = name if settings.seeds > 1 else f"{name}-seed-{settings.seed}"
+    path = base / stem
+    number = 2
+    while path.exists() and not settings.resume:
+        path = base / f"{stem}-{number}"
+        number += 1
+    return path
+
+
+def _open(out: Path, experiment: Experiment, resume: bool, command: str) -> RunFolder:
+    if not (resume and out.exists()):
+        return runner.create(experiment, out, command)
+    folder = RunFolder.open(out)
+    before, now = folder.experiment().to_data(), experiment.to_data()
+    for name, value in now.items():
+        if before[name] != value:
+            raise ComityError(
+                f"{out} cannot be resumed with other settings: its {name} is {json.dumps(before[name])}, "
+                f"not {json.dumps(value)}. Choose another --out, or leave the setting as it was."
+            )
+    return folder
+
+
+def _resume(arguments: list[str]) -> int:
+    @dataclass
+    class Resume:
+        """Goes on with a run."""
+
+        folder: tyro.conf.Positional[Path]  # the run folder
+        iterations: int | None = None  # train up to this many iterations instead
+        json: bool = False  # print one JSON object at the end, and no progress bar
+
+    options = tyro.cli(Resume, args=arguments, prog="comity train --resume")
+    folder = RunFolder.open(options.folder)
+    experiment = folder.experiment()
+    if options.iterations is not None:
+        from comity.core.files import write_json
+
+        experiment = dataclasses.replace(experiment, iterations=options.iterations)
+        write_json(folder.path / "config.json", experiment.to_data())
+    return _train(folder, experiment, Options(), options.json)
+
+
+def _train(folder: RunFolder, experiment: Experiment, options: Options, as_json: bool) -> int:
+    from comity.cli.progress import Progress
+
+    with Progress({experiment.seed: folder.path.name}, experiment.iterations, quiet=as_json) as progress:
+        try:
+            result = runner.run(folder, options, lambda i, m: progress.update(experiment.seed, i, m))
+        except Stopped:
+            print(f"stopped and saved; go on with: comity train --resume {folder.path}", file=sys.stderr)
+            return 130
+    _print_result(result, as_json)
+    return 0
+
+
+def _train_seeds(
+    experiment: Experiment, settings: Settings, out: Path, options: Options, command: str
+) -> int:
+    from comity.cli.progress import Progress
+    from comity.train.seeds import train_seeds
+
+    if out.exists() and not settings.resume:
+        raise ComityError(f"{out} exists already: choose another --out, or go on with it by --resume.")
+    seeds = tuple(range(settings.seed, settings.seed + settings.seeds))
+    names = {seed: f"seed {seed}" for seed in seeds}
+    with Progress(names, experiment.iterations, quiet=settings.json) as progress:
+        report: Callable[[int, int, dict[str, float]], None] = progress.update
+        folders = train_seeds(experiment, seeds, out, options, settings.parallel, command, report)
+    results = [{"folder": str(path), **_last(RunFolder(path).metrics())} for path in folders]
+    if settings.json:
+        print(json.dumps(results))
+    else:
+        for result in results:
+            print(f"{result['folder']}: " + _format(result))
+        print(f"look: comity report {out}")
+    return 0
+
+
+def _print_result(result: Run, as_json: bool) -> None:
+    last = _last(result.metrics)
+    if as_json:
+        print(json.dumps({"folder": str(result.folder), **last}))
+    else:
+        print(f"{result.folder}: " + _format(last))
+        print(f"look: comity report {result.folder}")
+
+
+def _last(metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    return metrics[-1] if metrics else {}
+
+
+def _format(row: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in row.items()
+        if name != "folder"
+    )

@@ -1,0 +1,1 @@
+"""Protocols, spaces and errors; imports nothing else of Comity."""

@@ -1,0 +1,118 @@
+"""What a seat may observe and do: discrete choices, boxes of numbers, and tuples of both.
+
+A space is a static, hashable description. Functions here take values with any number of leading axes, so
+that one call serves a single observation as well as a whole trajectory.
+"""
+
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.errors import ComityError
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """One of `n` choices, an integer from 0 to n - 1, each with an optional label for people."""
+
+    n: int
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ComityError(f"A discrete space needs at least one choice, not {self.n}.")
+        if self.labels and len(self.labels) != self.n:
+            raise ComityError(f"A discrete space of {self.n} choices cannot have {len(self.labels)} labels.")
+
+    def label(self, index: int) -> str:
+        """What people call the choice."""
+        return self.labels[index] if self.labels else str(index)
+
+
+@dataclass(frozen=True)
+class Box:
+    """An array of real numbers of a shape, each between `low` and `high`."""
+
+    shape: tuple[int, ...]
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+Space = Discrete | Box | tuple["Space", ...]
+
+
+def describe(space: Space) -> str:
+    """The space in a few words, for tables and error messages."""
+    match space:
+        case Discrete(n=n):
+            return f"{n} choices"
+        case Box(shape=shape):
+            return f"numbers of shape {shape}"
+        case _:
+            return "(" + ", ".join(describe(part) for part in space) + ")"
+
+
+def flat_size(space: Space) -> int:
+    """The length of the vector that `encode` makes."""
+    match space:
+        case Discrete(n=n):
+            return n
+        case Box(shape=shape):
+            return math.prod(shape)
+        case _:
+            return sum(flat_size(part) for part in space)
+
+
+def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
+    """A value as one vector for a network: one-hot for choices, flat for boxes, joined for tuples."""
+    match space:
+        case Discrete(n=n):
+            return jax.nn.one_hot(value, n, dtype=jnp.float32)
+        case Box(shape=shape):
+            array = jnp.asarray(value, jnp.float32)
+            return array.reshape((*array.shape[: array.ndim - len(shape)], math.prod(shape)))
+        case _:
+            parts = [encode(part, item) for part, item in zip(space, value, strict=True)]
+            return jnp.concatenate(parts, axis=-1)
+
+
+def sample(space: Space, key: Key) -> PyTree:
+    """A value drawn evenly from the space; unbounded numbers are drawn from a normal distribution."""
+    match space:
+        case Discrete(n=n):
+            return jax.random.randint(key, (), 0, n)
+        case Box(shape=shape, low=low, high=high):
+            if space.bounded:
+                return jax.random.uniform(key, shape, jnp.float32, low, high)
+            return jnp.clip(jax.random.normal(key, shape, jnp.float32), low, high)
+        case _:
+            keys = jax.random.split(key, len(space))
+            return tuple(sample(part, k) for part, k in zip(space, keys, strict=True))
+
+
+def contains(space: Space, value: PyTree) -> bool:
+    """Whether a concrete, unbatched value belongs to the space; on the host, for checks and tests."""
+    match space:
+        case Discrete(n=n):
+            array = np.asarray(value)
+            return array.shape == () and np.issubdtype(array.dtype, np.integer) and 0 <= int(array) < n
+        case Box(shape=shape, low=low, high=high):
+            array = np.asarray(value)
+            return (
+                array.shape == shape
+                and np.issubdtype(array.dtype, np.floating)
+                and bool(np.all((array >= low) & (array <= high)))
+            )
+        case _:
+            return len(value) == len(space) and all(
+                contains(part, item) for part, item in zip(space, value, strict=True)
+            )

@@ -1,0 +1,1 @@
+"""Measuring players: leagues, behaviour per state, statistics."""

@@ -1,0 +1,75 @@
+"""The public goods game: everybody gains from contributions, nobody gains from contributing."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.errors import require
+from comity.core.spaces import Discrete
+from comity.core.types import Environment, PerSeat, Seat, TimeStep
+from comity.games.matrix import check_horizon
+
+
+class PublicGoodsState(NamedTuple):
+    """What each seat observes next, and the time."""
+
+    seen: Int[Array, " players"]
+    time: Int[Array, ""]
+
+
+class PublicGoods(Environment):
+    """N players each contribute 1 or nothing; the pot is multiplied and shared equally.
+
+    It is a dilemma when the multiplier lies between 1 and the number of players. A seat observes what it
+    did itself and how many of the others contributed: 2N observations and the start, whatever N is.
+    """
+
+    players: int = 4  # how many play
+    multiplier: float = 2.0  # what the pot is multiplied with
+    horizon: int | None = 16  # steps in an episode
+
+    def __check_init__(self) -> None:
+        require(self.players >= 2, "players", self.players, "at least 2")
+        check_horizon(self.horizon)
+
+    @property
+    def family(self) -> str:
+        return "matrix"
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def seats(self) -> PerSeat[Seat]:
+        others = self.players - 1
+        labels = ["start"]
+        for own in "CD":
+            labels += [own + "C" * (others - k) + "D" * k for k in range(others + 1)]
+        observation = Discrete(len(labels), tuple(labels))
+        action = Discrete(2, ("C", "D"))
+        return tuple(Seat(f"player {i + 1}", observation, action) for i in range(self.players))
+
+    def reset(self, key: Key) -> tuple[PublicGoodsState, PerSeat[PyTree]]:
+        state = PublicGoodsState(jnp.zeros(self.players, jnp.int32), jnp.int32(0))
+        return state, tuple(state.seen)
+
+    def step(
+        self, key: Key, state: PublicGoodsState, actions: PerSeat[PyTree]
+    ) -> tuple[PublicGoodsState, TimeStep]:
+        defects = jnp.stack(actions).astype(jnp.int32)
+        gives = (1 - defects).astype(jnp.float32)
+        rewards = self.multiplier * gives.sum() / self.players - gives
+        others_defecting = defects.sum() - defects
+        seen = 1 + defects * self.players + others_defecting
+        state = PublicGoodsState(seen, state.time + 1)
+        step = TimeStep(
+            obs=tuple(seen),
+            reward=tuple(rewards),
+            terminated=jnp.bool_(False),
+            truncated=jnp.bool_(False) if self.horizon is None else state.time >= self.horizon,
+            alive=(jnp.bool_(True),) * self.players,
+        )
+        return state, step

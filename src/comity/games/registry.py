@@ -1,0 +1,41 @@
+"""The table of games: adding one is a file beside this one and a row here."""
+
+from comity.core.registry import Registry, Row
+
+GAMES = Registry(
+    "game",
+    {
+        "prisoners-dilemma": Row(
+            "comity.games.matrix:PrisonersDilemma", "iterated prisoner's dilemma, 2 players"
+        ),
+        "stag-hunt": Row("comity.games.matrix:StagHunt", "trust or safety: stag together or hare alone"),
+        "chicken": Row("comity.games.matrix:Chicken", "who dares wins, unless both do"),
+        "battle-of-the-sexes": Row("comity.games.matrix:BattleOfTheSexes", "meet, but where: A or B"),
+        "matching-pennies": Row("comity.games.matrix:MatchingPennies", "zero-sum: match or differ"),
+        "rock-paper-scissors": Row("comity.games.matrix:RockPaperScissors", "zero-sum: the cycle of three"),
+        "public-goods": Row("comity.games.public_goods:PublicGoods", "N players contribute to a shared pot"),
+        "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
+        "probe-observation": Row(
+            "comity.games.probes:ProbeObservation", "probe: does the critic read its input"
+        ),
+        "probe-discount": Row("comity.games.probes:ProbeDiscount", "probe: discounting and termination"),
+        "probe-truncation": Row("comity.games.probes:ProbeTruncation", "probe: truncation is bootstrapped"),
+        "probe-choice": Row(
+            "comity.games.probes:ProbeChoice", "probe: the policy depends on the observation"
+        ),
+        "probe-memory": Row("comity.games.probes:ProbeMemory", "probe: only a policy with memory solves it"),
+        "probe-target": Row("comity.games.probes:ProbeTarget", "probe: continuous actions"),
+        "probe-odd-seats": Row(
+            "comity.games.probes:ProbeOddSeats", "probe: three unlike seats, one leaves early"
+        ),
+    },
+)
+
+TRANSFORMS = Registry(
+    "transform",
+    {
+        "shared-reward": Row("comity.games.transforms:SharedReward", "rewards shared between the seats"),
+        "time-limit": Row("comity.games.transforms:TimeLimit", "episodes cut off after a number of steps"),
+        "trembling-hand": Row("comity.games.transforms:TremblingHand", "actions replaced by random ones"),
+    },
+)

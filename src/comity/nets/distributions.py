@@ -1,0 +1,102 @@
+"""Distributions over actions. `raw` is the sample before any squashing: keep it, never invert it."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+
+class Categorical(eqx.Module):
+    """A choice among n, from unnormalised log-probabilities."""
+
+    logits: Float[Array, "... n"]
+
+    def sample(self, key: Key) -> Int[Array, "..."]:
+        return jax.random.categorical(key, self.logits)
+
+    def action(self, raw: PyTree) -> PyTree:
+        return raw
+
+    def mode(self) -> Int[Array, "..."]:
+        return jnp.argmax(self.logits, axis=-1)
+
+    def log_prob(self, raw: Int[Array, "..."]) -> Float[Array, "..."]:
+        log_probs = jax.nn.log_softmax(self.logits)
+        return jnp.take_along_axis(log_probs, raw[..., None], axis=-1)[..., 0]
+
+    def entropy(self) -> Float[Array, "..."]:
+        log_probs = jax.nn.log_softmax(self.logits)
+        return -(jnp.exp(log_probs) * log_probs).sum(axis=-1)
+
+    def kl(self, other: "Categorical") -> Float[Array, "..."]:
+        """KL(self || other)."""
+        mine, others = jax.nn.log_softmax(self.logits), jax.nn.log_softmax(other.logits)
+        return (jnp.exp(mine) * (mine - others)).sum(axis=-1)
+
+
+class SquashedGaussian(eqx.Module):
+    r"""A Gaussian through tanh, scaled to an interval: :math:`a = m + s\tanh(u), u \sim N(\mu, \sigma)`.
+
+    The log-probability is that of the action, :math:`\log N(u) - \sum\log(s(1 - \tanh^2 u))`, computed from
+    `u` as :math:`2(\log 2 - u - \mathrm{softplus}(-2u))`, which is exact for large :math:`|u|`.
+    """
+
+    mean: Float[Array, "... n"]
+    log_std: Float[Array, "... n"]
+    low: float = eqx.field(static=True)
+    high: float = eqx.field(static=True)
+
+    def sample(self, key: Key) -> Float[Array, "... n"]:
+        noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
+        return self.mean + jnp.exp(self.log_std) * noise
+
+    def action(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        half = (self.high - self.low) / 2
+        return (self.low + self.high) / 2 + half * jnp.tanh(raw)
+
+    def mode(self) -> Float[Array, "... n"]:
+        return self.mean
+
+    def log_prob(self, raw: Float[Array, "... n"]) -> Float[Array, "..."]:
+        z = (raw - self.mean) * jnp.exp(-self.log_std)
+        normal = -0.5 * jnp.square(z) - self.log_std - 0.5 * math.log(2 * math.pi)
+        return (normal - self._log_slope(raw)).sum(axis=-1)
+
+    def entropy(self) -> Float[Array, "..."]:
+        r"""The Gaussian's entropy plus the squashing's effect at the mean (a first-order estimate)."""
+        gaussian = self.log_std + 0.5 * math.log(2 * math.pi * math.e)
+        return (gaussian + self._log_slope(self.mean)).sum(axis=-1)
+
+    def _log_slope(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        tanh_slope = 2.0 * (math.log(2.0) - raw - jax.nn.softplus(-2.0 * raw))
+        return tanh_slope + math.log((self.high - self.low) / 2)
+
+
+class Gaussian(eqx.Module):
+    """A Gaussian with independent parts, for actions without bounds."""
+
+    mean: Float[Array, "... n"]
+    log_std: Float[Array, "... n"]
+
+    def sample(self, key: Key) -> Float[Array, "... n"]:
+        noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
+        return self.mean + jnp.exp(self.log_std) * noise
+
+    def action(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
+        return raw
+
+    def mode(self) -> Float[Array, "... n"]:
+        return self.mean
+
+    def log_prob(self, raw: Float[Array, "... n"]) -> Float[Array, "..."]:
+        z = (raw - self.mean) * jnp.exp(-self.log_std)
+        return (-0.5 * jnp.square(z) - self.log_std - 0.5 * math.log(2 * math.pi)).sum(axis=-1)
+
+    def entropy(self) -> Float[Array, "..."]:
+        return (self.log_std + 0.5 * math.log(2 * math.pi * math.e)).sum(axis=-1)
+
+
+Distribution = Categorical | SquashedGaussian | Gaussian

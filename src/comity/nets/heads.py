@@ -1,0 +1,71 @@
+"""Heads turn features into a distribution over actions."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core import spaces
+from comity.core.errors import ComityError
+from comity.core.spaces import Box, Discrete, Space
+from comity.nets.distributions import Categorical, Distribution, Gaussian, SquashedGaussian
+from comity.nets.layers import Linear
+
+POLICY_SCALE = 0.01
+LARGEST_MEAN = 2.5
+LOG_STD_RANGE = (-4.0, 1.0)
+
+
+def check_action(action: Space) -> None:
+    """Raises if no head fits the action space."""
+    if not isinstance(action, Discrete | Box):
+        raise ComityError(
+            f"This agent plays one choice or an array of numbers, not {spaces.describe(action)}."
+        )
+
+
+class PolicyHead(eqx.Module):
+    """One linear layer from features to an action distribution.
+
+    The mean of a squashed Gaussian is kept within 2.5 by a tanh, and the spread within fixed bounds:
+    beyond them the squashed action no longer changes and the gradient dies.
+    """
+
+    linear: Linear
+    log_std: Float[Array, " n"] | None
+    action: Space = eqx.field(static=True)
+
+    def __init__(self, features: int, action: Space, key: Key, use_bias: bool = True) -> None:
+        check_action(action)
+        outputs = spaces.flat_size(action)
+        self.linear = Linear(features, outputs, POLICY_SCALE, key, use_bias)
+        self.log_std = None if isinstance(action, Discrete) else jnp.zeros(outputs, jnp.float32)
+        self.action = action
+
+    def __call__(self, features: Float[Array, "... features"]) -> Distribution:
+        out = self.linear(features)
+        if self.log_std is None:
+            return Categorical(out)
+        log_std = jnp.broadcast_to(jnp.clip(self.log_std, *LOG_STD_RANGE), out.shape)
+        if isinstance(self.action, Box) and self.action.bounded:
+            mean = LARGEST_MEAN * jnp.tanh(out / LARGEST_MEAN)
+            return SquashedGaussian(mean, log_std, self.action.low, self.action.high)
+        return Gaussian(out, log_std)
+
+    def shape_action(self, flat: Array) -> Array:
+        """A flat action vector in the shape that the game expects."""
+        if isinstance(self.action, Box):
+            return flat.reshape(flat.shape[:-1] + self.action.shape)
+        return flat
+
+
+class ValueHead(eqx.Module):
+    """One linear layer from features to a value."""
+
+    linear: Linear
+
+    def __init__(self, features: int, key: Key, use_bias: bool = True) -> None:
+        self.linear = Linear(features, 1, 1.0, key, use_bias)
+
+    def __call__(self, features: Float[Array, "... features"]) -> Float[Array, "..."]:
+        return self.linear(features)[..., 0]

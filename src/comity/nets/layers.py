@@ -1,0 +1,84 @@
+"""Dense layers and the gated recurrent unit, on arrays with any leading axes."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+from jaxtyping import PRNGKeyArray as Key
+
+
+class Linear(eqx.Module):
+    """x W + b, with orthogonal weights."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"] | None
+
+    def __init__(self, inputs: int, outputs: int, scale: float, key: Key, use_bias: bool = True) -> None:
+        self.weight = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs), jnp.float32)
+        self.bias = jnp.zeros(outputs, jnp.float32) if use_bias else None
+
+    def __call__(self, x: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+
+class GRU(eqx.Module):
+    r"""A gated recurrent unit (Cho et al., 2014, arXiv:1406.1078), in the form that cuDNN uses.
+
+    .. math::
+        r, z &= \sigma(x W_{r,z} + h U_{r,z} + b_{r,z}) \\
+        n &= \tanh(x W_n + b_n + r \odot (h U_n + c_n)) \\
+        h' &= (1 - z) \odot n + z \odot h
+
+    `unroll` projects the inputs of all steps in one matrix product, so that only the product of the
+    hidden state is left inside the loop over time.
+    """
+
+    inputs: Linear
+    hidden: Float[Array, "size three_size"]
+    candidate_bias: Float[Array, " size"]
+
+    def __init__(self, inputs: int, size: int, key: Key) -> None:
+        input_key, hidden_key = jax.random.split(key)
+        self.inputs = Linear(inputs, 3 * size, 1.0, input_key)
+        gates = jax.random.split(hidden_key, 3)
+        orthogonal = jax.nn.initializers.orthogonal(1.0)
+        self.hidden = jnp.concatenate([orthogonal(k, (size, size), jnp.float32) for k in gates], axis=1)
+        self.candidate_bias = jnp.zeros(size, jnp.float32)
+
+    @property
+    def size(self) -> int:
+        return int(self.candidate_bias.shape[0])
+
+    def start(self) -> Float[Array, " size"]:
+        return jnp.zeros(self.size, jnp.float32)
+
+    def step(
+        self, h: Float[Array, "... size"], x: Float[Array, "... inputs"]
+    ) -> tuple[Float[Array, "... size"], Float[Array, "... size"]]:
+        h = self._gate(h, self.inputs(x))
+        return h, h
+
+    def unroll(
+        self,
+        h: Float[Array, "... size"],
+        x: Float[Array, "time ... inputs"],
+        resets: Bool[Array, "time ..."],
+    ) -> Float[Array, "time ... size"]:
+        """All outputs; where `resets[t]` is true the memory is cleared before step t."""
+
+        def advance(h: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+            projected, reset = step
+            h = self._gate(jnp.where(reset[..., None], 0.0, h), projected)
+            return h, h
+
+        _, hs = jax.lax.scan(advance, h, (self.inputs(x), resets))
+        return hs
+
+    def _gate(self, h: Float[Array, "... size"], x: Float[Array, "... three"]) -> Float[Array, "... size"]:
+        u = h @ self.hidden
+        size = self.size
+        gates = jax.nn.sigmoid(x[..., : 2 * size] + u[..., : 2 * size])
+        reset, keep = gates[..., :size], gates[..., size:]
+        candidate = jnp.tanh(x[..., 2 * size :] + reset * (u[..., 2 * size :] + self.candidate_bias))
+        return candidate + keep * (h - candidate)

@@ -1,0 +1,1 @@
+"""Where games meet agents: rollouts, matchmaking, matches."""

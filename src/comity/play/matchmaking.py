@@ -1,0 +1,142 @@
+"""Who meets whom while learning."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.errors import ComityError, require
+from comity.core.types import Agent, Matchmaker, Occupant, PerSeat, Seat
+
+Seating = tuple[tuple[int, ...], ...]
+
+
+class SelfPlay(Matchmaker):
+    """Everybody meets the others as they are now; one rollout serves all learners."""
+
+    @property
+    def joint(self) -> bool:
+        return True
+
+    def check(self, seats: PerSeat[Seat], seating: Seating, batch: int) -> None:
+        """Any seating will do."""
+
+    def init(self, params: tuple[PyTree, ...]) -> PyTree:
+        return ()
+
+    def remember(self, pool: PyTree, params: tuple[PyTree, ...], iteration: Array) -> PyTree:
+        return pool
+
+    def seat(
+        self,
+        pool: PyTree,
+        agents: tuple[Agent, ...],
+        params: tuple[PyTree, ...],
+        seating: Seating,
+        learner: int,
+        key: Key,
+    ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
+        return current_occupants(agents, params, seating), seating[learner]
+
+
+class Pool(NamedTuple):
+    """Past parameters of every learner, leaves [capacity, ...], and how many were stored so far."""
+
+    past: tuple[PyTree, ...]
+    stored: Int[Array, ""]
+
+
+class AgentReplayBuffer(Matchmaker):
+    """Opponents are past selves, drawn evenly from a buffer of copies of the parameters.
+
+    A learner that sits in several seats learns in the first `learning_seats` of them and meets its past
+    selves in the rest; a learner with one seat meets the past selves of the others. Opponents are drawn
+    in groups, each facing an equal slice of the batch: a few large matrix products are far faster than
+    one small product per game.
+    """
+
+    capacity: int = 512  # how many past selves are kept; the oldest is overwritten
+    every: int = 10  # iterations between two copies into the buffer
+    groups: int = 16  # how many past selves are met in one iteration
+    current_share: float = 0.0  # share of the groups in which the opponent is the present self
+    learning_seats: int = 1  # in how many of its seats a learner with several sits as it is now
+
+    def __check_init__(self) -> None:
+        require(self.capacity >= 1, "capacity", self.capacity, "at least 1")
+        require(self.every >= 1, "every", self.every, "at least 1")
+        require(self.groups >= 1, "groups", self.groups, "at least 1")
+        require(0.0 <= self.current_share <= 1.0, "current_share", self.current_share, "between 0 and 1")
+        require(self.learning_seats >= 1, "learning_seats", self.learning_seats, "at least 1")
+
+    @property
+    def joint(self) -> bool:
+        return False
+
+    def check(self, seats: PerSeat[Seat], seating: Seating, batch: int) -> None:
+        require(batch % self.groups == 0, "groups", self.groups, f"a divisor of the batch of {batch}")
+        if len(seats) == 1:
+            raise ComityError("A game of one seat has no opponents to draw from an agent replay buffer.")
+        if len(seating) == 1:
+            allowed = f"less than the {len(seats)} seats of the game"
+            require(self.learning_seats < len(seats), "learning_seats", self.learning_seats, allowed)
+
+    def init(self, params: tuple[PyTree, ...]) -> Pool:
+        def room(x: Array) -> Array:
+            return jnp.zeros((self.capacity, *x.shape), x.dtype).at[0].set(x)
+
+        return Pool(jax.tree.map(room, params), jnp.int32(1))
+
+    def remember(self, pool: Pool, params: tuple[PyTree, ...], iteration: Array) -> Pool:
+        """Stores copies every so many iterations; arrays are values, so later updates do not reach them."""
+        due = (iteration + 1) % self.every == 0
+        slot = pool.stored % self.capacity
+
+        def store(past: Array, now: Array) -> Array:
+            return past.at[slot].set(jnp.where(due, now, past[slot]))
+
+        past = jax.tree.map(store, pool.past, params)
+        return Pool(past, pool.stored + due.astype(jnp.int32))
+
+    def seat(
+        self,
+        pool: Pool,
+        agents: tuple[Agent, ...],
+        params: tuple[PyTree, ...],
+        seating: Seating,
+        learner: int,
+        key: Key,
+    ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
+        own = seating[learner]
+        learning = own[: self.learning_seats] if len(seating) == 1 else own
+        occupants = [Occupant(learning, agents[learner], _lead(params[learner]))]
+        for other, places in enumerate(seating):
+            rest = tuple(seat for seat in places if seat not in learning)
+            for seat in rest:
+                past = self._draw(pool.past[other], params[other], pool.stored, jax.random.fold_in(key, seat))
+                occupants.append(Occupant((seat,), agents[other], past))
+        return tuple(occupants), learning
+
+    def _draw(self, past: PyTree, now: PyTree, stored: Int[Array, ""], key: Key) -> PyTree:
+        """Parameters of past selves, leaves [groups, ...]."""
+        index = jax.random.randint(key, (self.groups,), 0, jnp.minimum(stored, self.capacity))
+        present = jnp.arange(self.groups) < round(self.current_share * self.groups)
+
+        def pick(past: Array, now: Array) -> Array:
+            mask = present.reshape((self.groups,) + (1,) * now.ndim)
+            return jnp.where(mask, now[None], past[index])
+
+        return jax.tree.map(pick, past, now)
+
+
+def current_occupants(
+    agents: tuple[Agent, ...], params: tuple[PyTree, ...], seating: Seating
+) -> tuple[Occupant, ...]:
+    """Every learner in its own seats, as it is now."""
+    places = zip(seating, agents, params, strict=True)
+    return tuple(Occupant(seats, agent, _lead(p)) for seats, agent, p in places)
+
+
+def _lead(params: PyTree) -> PyTree:
+    return jax.tree.map(lambda x: x[None], params)

@@ -1,0 +1,140 @@
+"""The one place where a game meets agents.
+
+A rollout plays a batch of games for a number of steps, whoever sits where. It resets games that ended, so
+episodes may be shorter or longer than the rollout, and goes on where the one before it stopped.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.errors import ComityError
+from comity.core.types import Environment, Occupant, PerSeat, Trajectory
+
+
+class Table(NamedTuple):
+    """A batch of games under way: leaves [batch, ...]."""
+
+    state: PyTree
+    obs: PerSeat[PyTree]
+    alive: PerSeat[Bool[Array, " batch"]]
+    carry: PerSeat[PyTree]
+
+
+def begin(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: Key) -> Table:
+    """New games, one per batch entry, with every memory at its start."""
+    _check_occupants(len(game.seats), occupants, batch)
+    state, obs = jax.vmap(game.reset)(jax.random.split(key, batch))
+    alive = (jnp.ones(batch, jnp.bool_),) * len(game.seats)
+    return Table(state, obs, alive, _start_memories(occupants, len(game.seats), batch))
+
+
+def rollout(
+    game: Environment, occupants: tuple[Occupant, ...], table: Table, key: Key, length: int
+) -> tuple[Trajectory, Table]:
+    """Plays `length` steps and returns what happened and the games as they stand then.
+
+    Seat i acts with a key of its own that depends only on `key`, the step and i, so the play does not
+    depend on which seats share an occupant.
+    """
+    seats = len(game.seats)
+    batch = int(table.alive[0].shape[0])
+    _check_occupants(seats, occupants, batch)
+
+    def advance(table: Table, step_input: tuple[Key, Array]) -> tuple[Table, tuple[PyTree, ...]]:
+        step_key, last = step_input
+        act_key, game_key, look_key, reset_key = jax.random.split(step_key, 4)
+        action, carry, extras = _act(occupants, table.obs, table.carry, act_key, seats)
+        state, step = jax.vmap(game.step)(jax.random.split(game_key, batch), table.state, action)
+        done = step.terminated | step.truncated
+        ends = jnp.any(done) | jnp.any(jnp.stack([jnp.any(~alive) for alive in step.alive]))
+
+        def look() -> PyTree:
+            return _act(occupants, step.obs, carry, look_key, seats)[2]
+
+        successor = jax.lax.cond(ends | last, look, lambda: jax.tree.map(jnp.zeros_like, extras))
+
+        def new_games(table: Table) -> Table:
+            fresh = begin(game, occupants, batch, reset_key)
+            return jax.tree.map(lambda new, old: _where(done, new, old), fresh, table)
+
+        after = Table(state, step.obs, step.alive, carry)
+        after = jax.lax.cond(jnp.any(done), new_games, lambda table: table, after)
+        view = jax.vmap(game.view)(table.state)
+        return after, (table.obs, table.alive, action, extras, step, successor, view)
+
+    inputs = (jax.random.split(key, length), jnp.arange(length) == length - 1)
+    after, (obs, alive, action, extras, step, successor, view) = jax.lax.scan(advance, table, inputs)
+    return Trajectory(obs, alive, action, extras, table.carry, step, successor, view), after
+
+
+def _act(
+    occupants: tuple[Occupant, ...], obs: PerSeat[PyTree], carry: PerSeat[PyTree], key: Key, seats: int
+) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PerSeat[PyTree]]:
+    """Everybody acts; seats of one occupant in one call."""
+    actions: list[PyTree] = [None] * seats
+    carries: list[PyTree] = [None] * seats
+    extras: list[PyTree] = [None] * seats
+    for occupant in occupants:
+        groups = group_count(occupant)
+        keys = [jax.random.fold_in(key, seat) for seat in occupant.seats]
+        # Axes: group, seat, game of the slice.
+        act = jax.vmap(jax.vmap(jax.vmap(occupant.agent.act, (None, 0, 0, 0)), (None, 0, 0, 0)))
+        batch = jax.tree.leaves(obs[occupant.seats[0]])[0].shape[0]
+        out = act(
+            occupant.params,
+            _gather([carry[seat] for seat in occupant.seats], groups),
+            _gather([obs[seat] for seat in occupant.seats], groups),
+            _gather([jax.random.split(k, batch) for k in keys], groups),
+        )
+        for i, seat in enumerate(occupant.seats):
+            actions[seat], carries[seat], extras[seat] = jax.tree.map(lambda x, i=i: _ungroup(x[:, i]), out)
+    return tuple(actions), tuple(carries), tuple(extras)
+
+
+def _start_memories(occupants: tuple[Occupant, ...], seats: int, batch: int) -> PerSeat[PyTree]:
+    memories: list[PyTree] = [None] * seats
+    for occupant in occupants:
+        each = batch // group_count(occupant)
+        start = jax.vmap(occupant.agent.start)(occupant.params)
+        memory = jax.tree.map(lambda x, n=each: jnp.repeat(x, n, axis=0), start)
+        for seat in occupant.seats:
+            memories[seat] = memory
+    return tuple(memories)
+
+
+def group_count(occupant: Occupant) -> int:
+    """How many sets of parameters an occupant has; one if it has no parameters at all."""
+    leaves = jax.tree.leaves(occupant.params)
+    return int(leaves[0].shape[0]) if leaves else 1
+
+
+def _gather(parts: list[PyTree], groups: int) -> PyTree:
+    """Per-seat batches [batch, ...] as [group, seat, batch / group, ...]."""
+
+    def join(*leaves: Array) -> Array:
+        cut = [x.reshape((groups, x.shape[0] // groups, *x.shape[1:])) for x in leaves]
+        return jnp.stack(cut, axis=1)
+
+    return jax.tree.map(join, *parts)
+
+
+def _ungroup(x: Array) -> Array:
+    return x.reshape((x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def _where(done: Bool[Array, " batch"], new: Array, old: Array) -> Array:
+    return jnp.where(done.reshape(done.shape + (1,) * (new.ndim - 1)), new, old)
+
+
+def _check_occupants(seats: int, occupants: tuple[Occupant, ...], batch: int) -> None:
+    taken = sorted(seat for occupant in occupants for seat in occupant.seats)
+    if taken != list(range(seats)):
+        raise ComityError(f"The game has the seats 0 to {seats - 1}, but the players take {taken}.")
+    for occupant in occupants:
+        groups = group_count(occupant)
+        if batch % groups:
+            raise ComityError(f"A batch of {batch} games cannot be cut into {groups} equal groups.")

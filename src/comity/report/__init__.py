@@ -1,0 +1,1 @@
+"""Pages and pictures from results; never trains and never plays."""

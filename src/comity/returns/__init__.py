@@ -1,0 +1,1 @@
+"""Array mathematics without batch axes: returns, advantages, surrogate losses. Callers use `vmap`."""

@@ -1,0 +1,132 @@
+r"""Returns and advantages of one episode stream, time first, no batch axis.
+
+All functions share four conventions. `reward[t]`, `value[t]` belong to the step at time t; `next_value[t]`
+is the value of the *true* successor of step t, before any reset; `terminated[t]` says that the game ended
+there (the successor is worth nothing); `ended[t]` says that the episode ended there for whatever reason,
+so nothing flows back across it. A truncated step has `ended` but not `terminated`.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+
+def td_error(
+    reward: Float[Array, " time"],
+    value: Float[Array, " time"],
+    next_value: Float[Array, " time"],
+    terminated: Bool[Array, " time"],
+    discount: float | Float[Array, ""],
+) -> Float[Array, " time"]:
+    r"""One-step temporal differences, :math:`\delta_t = r_t + \gamma V(s_{t+1}) - V(s_t)`."""
+    return reward + discount * jnp.where(terminated, 0.0, next_value) - value
+
+
+def gae(
+    reward: Float[Array, " time"],
+    value: Float[Array, " time"],
+    next_value: Float[Array, " time"],
+    terminated: Bool[Array, " time"],
+    ended: Bool[Array, " time"],
+    discount: float | Float[Array, ""],
+    trace: float | Float[Array, ""],
+) -> Float[Array, " time"]:
+    r"""Generalised advantage estimation (Schulman et al., 2016, arXiv:1506.02438, equation 16).
+
+    .. math:: A_t = \sum_{l \ge 0} (\gamma\lambda)^l \delta_{t+l}
+
+    where the sum stops at the end of the episode. `trace` is :math:`\lambda`: 0 gives the one-step
+    difference, 1 the Monte-Carlo return minus the value (bootstrapped where the clock ran out).
+    """
+    delta = td_error(reward, value, next_value, terminated, discount)
+    return _discounted_backward(delta, jnp.where(ended, 0.0, jnp.float32(discount * trace)))
+
+
+def lambda_returns(
+    reward: Float[Array, " time"],
+    value: Float[Array, " time"],
+    next_value: Float[Array, " time"],
+    terminated: Bool[Array, " time"],
+    ended: Bool[Array, " time"],
+    discount: float | Float[Array, ""],
+    trace: float | Float[Array, ""],
+) -> Float[Array, " time"]:
+    r"""The :math:`\lambda`-return, the target of TD(:math:`\lambda`): advantage plus value."""
+    return value + gae(reward, value, next_value, terminated, ended, discount, trace)
+
+
+def discounted_returns(
+    reward: Float[Array, " time"],
+    next_value: Float[Array, " time"],
+    terminated: Bool[Array, " time"],
+    ended: Bool[Array, " time"],
+    discount: float | Float[Array, ""],
+) -> Float[Array, " time"]:
+    r"""Monte-Carlo returns, :math:`G_t = r_t + \gamma G_{t+1}`, bootstrapped where the clock ran out.
+
+    The last step counts as the end of what was seen, whether or not the episode ended there.
+    """
+    last = jnp.arange(reward.shape[0]) == reward.shape[0] - 1
+    cut = ended | last
+    tail = jnp.where(cut & ~terminated, discount * next_value, 0.0)
+    return _discounted_backward(reward + tail, jnp.where(cut, 0.0, jnp.float32(discount)))
+
+
+def vtrace(
+    reward: Float[Array, " time"],
+    value: Float[Array, " time"],
+    next_value: Float[Array, " time"],
+    terminated: Bool[Array, " time"],
+    ended: Bool[Array, " time"],
+    ratio: Float[Array, " time"],
+    discount: float,
+    trace: float = 1.0,
+    clip: float = 1.0,
+) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
+    r"""V-trace targets and policy-gradient advantages (Espeholt et al., 2018, arXiv:1802.01561).
+
+    .. math:: v_t = V(s_t) + \delta_t\rho_t + \gamma c_t (v_{t+1} - V(s_{t+1}))
+
+    with :math:`\rho_t = \min(\bar\rho, \pi/\mu)` and :math:`c_t = \lambda\min(1, \pi/\mu)`. The advantage
+    is :math:`\rho_t (r_t + \gamma v_{t+1} - V(s_t))`. With equal policies and `trace` 1, the targets are
+    the Monte-Carlo returns.
+    """
+    rho = jnp.minimum(ratio, clip)
+    decay = jnp.where(ended, 0.0, discount * trace * jnp.minimum(ratio, 1.0))
+    correction = _discounted_backward(rho * td_error(reward, value, next_value, terminated, discount), decay)
+    target = value + correction
+    # v_{t+1} is known inside an episode; at an end, the successor's own value stands for it.
+    following = jnp.concatenate([target[1:], next_value[-1:]])
+    last = jnp.arange(reward.shape[0]) == reward.shape[0] - 1
+    following = jnp.where(ended | last, next_value, following)
+    return target, rho * td_error(reward, value, following, terminated, discount)
+
+
+def past_sum(
+    x: Float[Array, " time"], ended: Bool[Array, " time"], decay: float | Float[Array, ""]
+) -> Float[Array, " time"]:
+    r"""The discounted sum of what came before in the same episode, :math:`\sum_{k<t} d^{t-k} x_k`."""
+
+    def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+        item, end = step
+        return jnp.where(end, 0.0, decay * (total + item)), total
+
+    _, sums = jax.lax.scan(add, jnp.zeros_like(x[0]), (x, ended))
+    return sums
+
+
+def episode_time(ended: Bool[Array, " time"]) -> Float[Array, " time"]:
+    """How many steps of the same episode came before each step, counted from the start of the stream."""
+    return past_sum(jnp.ones(ended.shape, jnp.float32), ended, 1.0)
+
+
+def _discounted_backward(x: Float[Array, " time"], decay: Float[Array, " time"]) -> Float[Array, " time"]:
+    """y_t = x_t + decay_t y_{t+1}."""
+
+    def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+        item, keep = step
+        total = item + keep * total
+        return total, total
+
+    _, sums = jax.lax.scan(add, jnp.zeros_like(x[0]), (x, decay), reverse=True)
+    return sums

@@ -1,0 +1,41 @@
+r"""Policy and value objectives per step, without batch axes; to be maximised unless named a loss."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Scalars = Float[Array, "..."]
+
+
+def clipped_surrogate(ratio: Scalars, advantage: Scalars, clip: float) -> Scalars:
+    r"""PPO's pessimistic objective (Schulman et al., 2017, arXiv:1707.06347, equation 7).
+
+    .. math:: \min(\rho A, \mathrm{clip}(\rho, 1-\epsilon, 1+\epsilon) A)
+    """
+    return jnp.minimum(ratio * advantage, jnp.clip(ratio, 1.0 - clip, 1.0 + clip) * advantage)
+
+
+def approximate_kl(log_ratio: Scalars) -> Scalars:
+    r"""An unbiased, non-negative estimate of KL(old || new) from samples of the old policy.
+
+    :math:`(\rho - 1) - \log\rho` (Schulman, 2020, "Approximating KL divergence").
+    """
+    return jnp.expm1(log_ratio) - log_ratio
+
+
+def clipped_value_loss(value: Scalars, old_value: Scalars, target: Scalars, clip: float) -> Scalars:
+    r"""PPO's value loss: the larger of the plain and the clipped squared error, halved."""
+    clipped = old_value + jnp.clip(value - old_value, -clip, clip)
+    return 0.5 * jnp.maximum(jnp.square(value - target), jnp.square(clipped - target))
+
+
+def normalise(advantage: Scalars, weight: Scalars) -> Scalars:
+    """Advantages with mean 0 and variance 1 over the entries of weight 1."""
+    total = jnp.maximum(weight.sum(), 1.0)
+    mean = (weight * advantage).sum() / total
+    variance = (weight * jnp.square(advantage - mean)).sum() / total
+    return (advantage - mean) / jnp.sqrt(variance + 1e-8)
+
+
+def weighted_mean(x: Scalars, weight: Scalars) -> Scalars:
+    """The mean over the entries of weight 1."""
+    return (x * weight).sum() / jnp.maximum(weight.sum(), 1.0)

@@ -1,0 +1,1 @@
+"""Training: experiments as values, the jitted loop, run folders, seeds in parallel."""

@@ -1,0 +1,169 @@
+"""Runs an experiment from its folder: the host side of training, which only logs, saves and reports."""
+
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from comity.core.compilation import use_compilation_cache
+from comity.core.errors import ComityError
+from comity.core.types import PerSeat, Player
+from comity.train import loop
+from comity.train.experiment import Experiment
+from comity.train.folder import RunFolder
+from comity.train.loop import RunState
+from comity.train.tracking import Tracker, open_trackers
+
+Report = Callable[[int, dict[str, float]], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is carried out; none of this changes its results."""
+
+    checkpoint_seconds: float = 20.0  # time between two checkpoints
+    keep: int = 3  # how many checkpoints are kept
+    tensorboard: bool = True  # whether to write TensorBoard event files
+    wandb: str | None = None  # project on Weights & Biases
+
+
+class Stopped(Exception):  # noqa: N818 - a request, not an error
+    """The user asked to stop; everything is saved."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder, its experiment and the players, one per seat."""
+
+    folder: Path
+    experiment: Experiment
+    players: PerSeat[Player]
+    metrics: list[dict[str, Any]]
+
+
+def create(experiment: Experiment, out: Path, command: str | None = None) -> RunFolder:
+    """A new run folder with its experiment."""
+    return RunFolder.create(out, experiment, {"versions": versions(), "command": command})
+
+
+def run(folder: RunFolder, options: Options, report: Report | None = None) -> Run:
+    """Trains from the newest sound checkpoint, or from the start, to the end."""
+    use_compilation_cache()
+    experiment = folder.experiment()
+    state, complaints = folder.restore(experiment)
+    for complaint in complaints:
+        print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
+    if state is None:
+        state = eqx.filter_jit(loop.start)(experiment)
+    folder.rewind_metrics(int(state.iteration))
+    trackers = open_trackers(
+        folder.path, int(state.iteration), options.tensorboard, options.wandb, experiment.to_data()
+    )
+    with _StopRequest() as request:
+        try:
+            state = _advance_to_end(folder, experiment, state, options, trackers, report, request)
+        finally:
+            for tracker in trackers:
+                tracker.close()
+    folder.save_players(experiment, state)
+    folder.note(status="finished", iteration=int(state.iteration))
+    return Run(folder.path, experiment, loop.players(experiment, state), folder.metrics())
+
+
+def _advance_to_end(
+    folder: RunFolder,
+    experiment: Experiment,
+    state: RunState,
+    options: Options,
+    trackers: list[Tracker],
+    report: Report | None,
+    request: "_StopRequest",
+) -> RunState:
+    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
+    saved = time.monotonic()
+    iteration = int(state.iteration)
+    while iteration < experiment.iterations:
+        count = min(experiment.chunk, experiment.iterations - iteration)
+        state, metrics = advance(experiment, state, count)
+        means = check_finite({name: np.asarray(m) for name, m in metrics.items()}, iteration, folder.path)
+        iteration += count
+        for tracker in trackers:
+            tracker.log(iteration, means)
+        if report is not None:
+            report(iteration, means)
+        due = time.monotonic() - saved >= options.checkpoint_seconds
+        if due or iteration == experiment.iterations or request.stopped:
+            folder.save(experiment, state, options.keep)
+            saved = time.monotonic()
+        if request.stopped and iteration < experiment.iterations:
+            folder.save_players(experiment, state)
+            folder.note(status="stopped", iteration=iteration)
+            raise Stopped
+    return state
+
+
+def check_finite(metrics: dict[str, np.ndarray], iteration: int, where: Path) -> dict[str, float]:
+    """The mean of every metric over a chunk; raises if any became infinite or not a number.
+
+    A run whose loss or parameters are not finite cannot recover, so it stops with its last good
+    checkpoint untouched.
+    """
+    for name, values in metrics.items():
+        bad = ~np.isfinite(values) if name != "finite" else values < 1
+        if bad.any():
+            first = iteration + int(np.argmax(bad)) + 1
+            what = "the parameters are" if name == "finite" else f"the metric {name!r} is"
+            raise ComityError(
+                f"The run stopped: {what} not finite in iteration {first}. The last good checkpoint is kept "
+                f"in {where}; a smaller learning rate or a smaller max_gradient usually helps."
+            )
+    return {
+        name: float(values.mean(dtype=np.float64)) for name, values in metrics.items() if name != "finite"
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions that a run depends on."""
+    packages = ("comity", "jax", "jaxlib", "equinox", "optax", "numpy")
+    device = jax.devices()[0]
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        "device": f"{device.platform} ({device.device_kind})",
+    }
+
+
+class _StopRequest:
+    """Turns the first Ctrl-C or SIGTERM into a request to stop after this call; a second one is final."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "_StopRequest":
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._stop)
+        except ValueError:  # not in the main thread: the caller handles signals
+            self._before = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        print("\nstopping after this call, then saving; once more to stop at once", file=sys.stderr)

@@ -1,0 +1,75 @@
+"""Where metrics go: a JSON-lines file, TensorBoard, and Weights & Biases where it is asked for."""
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+from comity.core.errors import ComityError
+
+
+class Tracker(Protocol):
+    """Takes the metrics of an iteration."""
+
+    def log(self, iteration: int, metrics: dict[str, float]) -> None: ...
+    def close(self) -> None: ...
+
+
+class JsonLines:
+    """One JSON object per line, flushed at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+
+    def log(self, iteration: int, metrics: dict[str, float]) -> None:
+        self._file.write(json.dumps({"iteration": iteration, **metrics}) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class TensorBoard:
+    """Event files for TensorBoard."""
+
+    def __init__(self, path: Path, iteration: int) -> None:
+        from tensorboardX import SummaryWriter  # slow to import, so only here
+
+        self._writer: Any = SummaryWriter(str(path), purge_step=iteration + 1 if iteration else None)
+
+    def log(self, iteration: int, metrics: dict[str, float]) -> None:
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, iteration)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A run on Weights & Biases; the run's name is the folder's."""
+
+    def __init__(self, path: Path, project: str, config: dict[str, Any]) -> None:
+        try:
+            import wandb
+        except ImportError:
+            raise ComityError("Weights & Biases is not installed: pip install 'comity[wandb]'.") from None
+        self._run: Any = wandb.init(
+            project=project, name=path.name, dir=str(path), config=config, resume="allow"
+        )
+
+    def log(self, iteration: int, metrics: dict[str, float]) -> None:
+        self._run.log(metrics, step=iteration)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+def open_trackers(
+    path: Path, iteration: int, tensorboard: bool, wandb_project: str | None, config: dict[str, Any]
+) -> list[Tracker]:
+    """All trackers of a run."""
+    trackers: list[Tracker] = [JsonLines(path / "metrics.jsonl")]
+    if tensorboard:
+        trackers.append(TensorBoard(path / "tensorboard", iteration))
+    if wandb_project is not None:
+        trackers.append(WeightsAndBiases(path, wandb_project, config))
+    return trackers

@@ -1,0 +1,80 @@
+"""Every game and agent in the registries holds its contract."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED, agent_class
+from comity.core.errors import ComityError
+from comity.core.types import Environment
+from comity.games.registry import GAMES, TRANSFORMS
+from comity.games.transforms import with_horizon
+from comity.play.specs import agent_data, agent_from_data, game_data, game_from_data, make_game
+from comity.testing import check_agent, check_game
+
+FAMILIES: dict[str, list[str]] = {}
+for _name in GAMES.rows():
+    FAMILIES.setdefault(GAMES.load(_name)().family, []).append(_name)
+
+
+@pytest.mark.parametrize("name", GAMES.rows())
+def test_game(name: str) -> None:
+    check_game(make_game(name))
+
+
+@pytest.mark.parametrize("name", TRANSFORMS.rows())
+def test_transform(name: str) -> None:
+    check_game(TRANSFORMS.load(name)(game=make_game("public-goods")))
+
+
+@pytest.mark.parametrize("name", GAMES.rows())
+def test_game_survives_a_file(name: str) -> None:
+    game = TRANSFORMS.load("shared-reward")(game=make_game(name))
+    assert game_from_data(game_data(game)) == game
+
+
+def suitable(name: str) -> list[Environment]:
+    """Small games that an agent plays."""
+    games = []
+    for family, names in FAMILIES.items():
+        game = make_game(names[0])
+        try:
+            agent = agent_class(name, family)()
+            for seat in game.seats:
+                agent.check(seat)
+        except ComityError:
+            continue
+        games.append(with_horizon(game, 4) if game.horizon else game)
+    return games
+
+
+ALL_AGENTS = sorted({*AGENTS.rows(), *ANY_FAMILY.rows(), *(n for r in SCRIPTED.values() for n in r.rows())})
+
+
+@pytest.mark.parametrize("name", ALL_AGENTS)
+def test_agent(name: str) -> None:
+    games = suitable(name)
+    assert games, f"{name} plays in no game"
+    for game in games:
+        check_agent(agent_class(name, game.family)(), game)
+
+
+@pytest.mark.parametrize("name", AGENTS.rows())
+@pytest.mark.parametrize("kind", ["tabular", "mlp", "gru"])
+def test_learner_with_every_network(name: str, kind: Any) -> None:
+    cls = AGENTS.load(name)
+    network = dataclasses.replace(cls().network, kind=kind, width=8, shared=kind == "gru")
+    check_agent(cls(network=network), make_game("public-goods", players=3, horizon=4), seats=(0, 1))
+
+
+@pytest.mark.parametrize("name", AGENTS.rows())
+def test_learner_with_continuous_actions(name: str) -> None:
+    check_agent(AGENTS.load(name)(), make_game("probe-target"))
+
+
+@pytest.mark.parametrize("name", ALL_AGENTS)
+def test_agent_survives_a_file(name: str) -> None:
+    game = suitable(name)[0]
+    agent = agent_class(name, game.family)()
+    assert agent_from_data(agent_data(agent), game.family) == agent
