@@ -8,18 +8,21 @@ from jaxtyping import PRNGKeyArray as Key
 
 
 class Linear(eqx.Module):
-    """x W + b, with orthogonal weights."""
+    """x W + b; the weights start as normal numbers of variance scale^2 / inputs, the bias at 0.
+
+    Orthogonal weights would cost seconds of compilation, for their QR decompositions.
+    """
 
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, " outputs"] | None
 
     def __init__(self, inputs: int, outputs: int, scale: float, key: Key, use_bias: bool = True) -> None:
-        self.weight = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs), jnp.float32)
+        self.weight = scale / inputs**0.5 * jax.random.normal(key, (inputs, outputs), jnp.float32)
         self.bias = jnp.zeros(outputs, jnp.float32) if use_bias else None
 
     def __call__(self, x: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
         y = x @ self.weight
-        return y if self.bias is None else y + self.bias
+        return y if self.bias is None else y + jnp.broadcast_to(self.bias, y.shape)
 
 
 class GRU(eqx.Module):
@@ -41,9 +44,7 @@ class GRU(eqx.Module):
     def __init__(self, inputs: int, size: int, key: Key) -> None:
         input_key, hidden_key = jax.random.split(key)
         self.inputs = Linear(inputs, 3 * size, 1.0, input_key)
-        gates = jax.random.split(hidden_key, 3)
-        orthogonal = jax.nn.initializers.orthogonal(1.0)
-        self.hidden = jnp.concatenate([orthogonal(k, (size, size), jnp.float32) for k in gates], axis=1)
+        self.hidden = Linear(size, 3 * size, 1.0, hidden_key, use_bias=False).weight
         self.candidate_bias = jnp.zeros(size, jnp.float32)
 
     @property
@@ -80,5 +81,6 @@ class GRU(eqx.Module):
         size = self.size
         gates = jax.nn.sigmoid(x[..., : 2 * size] + u[..., : 2 * size])
         reset, keep = gates[..., :size], gates[..., size:]
-        candidate = jnp.tanh(x[..., 2 * size :] + reset * (u[..., 2 * size :] + self.candidate_bias))
+        bias = jnp.broadcast_to(self.candidate_bias, reset.shape)
+        candidate = jnp.tanh(x[..., 2 * size :] + reset * (u[..., 2 * size :] + bias))
         return candidate + keep * (h - candidate)

@@ -99,7 +99,11 @@ def _start_memories(occupants: tuple[Occupant, ...], seats: int, batch: int) -> 
     memories: list[PyTree] = [None] * seats
     for occupant in occupants:
         each = batch // group_count(occupant)
-        start = jax.vmap(occupant.agent.start)(occupant.params)
+        has_params = bool(jax.tree.leaves(occupant.params))
+        begin_all = jax.vmap(occupant.agent.start) if has_params else occupant.agent.start
+        start = begin_all(occupant.params)
+        if not has_params:
+            start = jax.tree.map(lambda x: x[None], start)
         memory = jax.tree.map(lambda x, n=each: jnp.repeat(x, n, axis=0), start)
         for seat in occupant.seats:
             memories[seat] = memory

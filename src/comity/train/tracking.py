@@ -1,20 +1,26 @@
 """Where metrics go: a JSON-lines file, TensorBoard, and Weights & Biases where it is asked for."""
 
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from comity.core.errors import ComityError
 
 
-class Tracker(Protocol):
+class Tracker(ABC):
     """Takes the metrics of an iteration."""
 
-    def log(self, iteration: int, metrics: dict[str, float]) -> None: ...
-    def close(self) -> None: ...
+    @abstractmethod
+    def log(self, iteration: int, metrics: dict[str, float]) -> None:
+        """Keeps the metrics."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Writes whatever is left to write."""
 
 
-class JsonLines:
+class JsonLines(Tracker):
     """One JSON object per line, flushed at once."""
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +34,7 @@ class JsonLines:
         self._file.close()
 
 
-class TensorBoard:
+class TensorBoard(Tracker):
     """Event files for TensorBoard."""
 
     def __init__(self, path: Path, iteration: int) -> None:
@@ -44,7 +50,7 @@ class TensorBoard:
         self._writer.close()
 
 
-class WeightsAndBiases:
+class WeightsAndBiases(Tracker):
     """A run on Weights & Biases; the run's name is the folder's."""
 
     def __init__(self, path: Path, project: str, config: dict[str, Any]) -> None:

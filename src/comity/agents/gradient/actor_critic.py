@@ -119,10 +119,22 @@ class ActorCriticAgent(Agent):
         self, state: LearnerState, gradient: PyTree, progress: Float[Array, ""]
     ) -> tuple[LearnerState, Float[Array, ""]]:
         """The state after one step of the optimiser, and the norm of the gradient before clipping."""
-        updates, optimiser = self.optimiser().update(gradient, state.optimiser)
         scale = linear(self.final_learning_rate, progress)
-        net = optax.apply_updates(state.net, jax.tree.map(lambda u: scale * u, updates))
-        return LearnerState(net, optimiser), optax.global_norm(gradient)
+        net, optimiser = optimise(self.optimiser(), gradient, state.optimiser, state.net, scale)
+        return LearnerState(net, optimiser), optax.tree.norm(gradient)
+
+
+def optimise(
+    optimiser: optax.GradientTransformation,
+    gradient: PyTree,
+    memory: optax.OptState,
+    params: PyTree,
+    scale: Float[Array, ""],
+) -> tuple[PyTree, optax.OptState]:
+    """Parameters and the optimiser's memory after one step, with the step scaled."""
+    with jax.numpy_dtype_promotion("standard"):  # Adam raises a float to a whole number of steps
+        updates, memory = optimiser.update(gradient, memory)
+    return optax.apply_updates(params, jax.tree.map(lambda u: scale * u, updates)), memory
 
 
 def linear(final: float, progress: Float[Array, ""]) -> Float[Array, ""]:
