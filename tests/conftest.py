@@ -7,7 +7,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 from jaxtyping import install_import_hook
 
 with install_import_hook("comity", "beartype.beartype"):
-    import comity  # noqa: F401
+    import comity
     import comity.agents.registry
     import comity.api
     import comity.cli

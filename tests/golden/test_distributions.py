@@ -32,9 +32,9 @@ def test_squashed_gaussian_is_finite_at_the_border() -> None:
     """Far out, where tanh is 1 in float32, log-probability and gradient are still finite."""
     raw = jnp.asarray([40.0])
     policy = SquashedGaussian(jnp.asarray([2.5]), jnp.asarray([0.0]), 0.0, 5.0)
-    value, slope = jax.value_and_grad(
-        lambda m: SquashedGaussian(m, policy.log_std, 0.0, 5.0).log_prob(raw)
-    )(policy.mean)
+    value, slope = jax.value_and_grad(lambda m: SquashedGaussian(m, policy.log_std, 0.0, 5.0).log_prob(raw))(
+        policy.mean
+    )
     assert np.isfinite(value)
     assert np.isfinite(slope).all()
 

@@ -87,7 +87,7 @@ def test_a_seat_that_left_is_marked() -> None:
 
 
 def test_the_look_at_the_end_has_the_successors_value() -> None:
-    """At a truncation the recorded value is that of the last observation, with the memory before the reset."""
+    """At a truncation the value is that of the last observation, with the memory before the reset."""
     game = make_game("prisoners-dilemma", horizon=3)
     agent = make_agent("ppo", **{"network.width": 8})
     player = make_player(agent, game)

@@ -63,7 +63,9 @@ def test_random_plays_every_action_equally_often() -> None:
 def test_memory_one_frequencies() -> None:
     game = make_game("prisoners-dilemma")
     agent = make_agent("memory-one", game, first=0.9, after_cc=0.7, after_cd=0.2, after_dc=0.6, after_dd=0.1)
-    played = play(game, (make_player(agent, game), scripted_player("random", game)), jax.random.key(2), 2000, 16)
+    played = play(
+        game, (make_player(agent, game), scripted_player("random", game)), jax.random.key(2), 2000, 16
+    )
     states, chosen = np.asarray(played.obs[0]).ravel(), np.asarray(played.action[0]).ravel()
     found = [np.mean(chosen[states == s] == 0) for s in range(5)]
     np.testing.assert_allclose(found, [0.9, 0.7, 0.2, 0.6, 0.1], atol=0.03)

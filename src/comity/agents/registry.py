@@ -11,6 +11,13 @@ from comity.core.registry import Registry, Row
 AGENTS = Registry(
     "agent",
     {
+        "adalign": Row(
+            "comity.agents.shaping.adalign:AdvantageAlignment", "Advantage Alignment: answers good with good"
+        ),
+        "proximal-adalign": Row(
+            "comity.agents.shaping.proximal_adalign:ProximalAdvantageAlignment",
+            "Advantage Alignment with PPO's clipped objective",
+        ),
         "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
         "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
     },
@@ -21,6 +28,8 @@ ANY_FAMILY = Registry(
 )
 
 _MEMORY = "comity.agents.scripted.memory"
+_COIN = "comity.agents.scripted.coin"
+_NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
     "matrix": Registry(
@@ -36,6 +45,22 @@ SCRIPTED = {
             "win-stay-lose-shift": Row(f"{_MEMORY}:WinStayLoseShift", "changes its move after a defection"),
             "extortioner": Row(f"{_MEMORY}:Extortioner", "zero-determinant: takes a multiple of the surplus"),
             "memory-one": Row(f"{_MEMORY}:MemoryOne", "any five probabilities of cooperation"),
+        },
+    ),
+    "coin": Registry(
+        "scripted player",
+        {
+            "always-cooperate": Row(f"{_COIN}:AlwaysCooperate", "takes only its own coins"),
+            "always-defect": Row(f"{_COIN}:AlwaysDefect", "takes every coin"),
+            "tit-for-tat": Row(f"{_COIN}:TitForTat", "takes every coin for a while after a theft"),
+        },
+    ),
+    "negotiation": Registry(
+        "scripted player",
+        {
+            "always-cooperate": Row(f"{_NEGOTIATION}:AlwaysCooperate", "takes what is worth more to it"),
+            "always-defect": Row(f"{_NEGOTIATION}:AlwaysDefect", "takes all it can"),
+            "tit-for-tat": Row(f"{_NEGOTIATION}:TitForTat", "takes all for a while after a greedy proposal"),
         },
     ),
 }

@@ -8,7 +8,6 @@ from typing import Any
 
 import tyro
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from comity.api import load_player
@@ -88,13 +87,8 @@ def _players(sources: list[str], game: Environment) -> dict[str, Player]:
 
 
 def _play(settings: Any, players: dict[str, Player]) -> League:
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
-        task = progress.add_task("playing", total=None)
-
-        def report(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        return play_league(settings.game, players, settings.episodes, settings.horizon, settings.seed, report)
+    with Console(stderr=True).status(f"{len(players)} players, every one against every one"):
+        return play_league(settings.game, players, settings.episodes, settings.horizon, settings.seed)
 
 
 def print_league(league: League) -> None:

@@ -2,21 +2,21 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from comity.core.errors import ComityError, require
 from comity.core.files import read_json, write_atomically, write_json
-from comity.core.types import Environment, PerSeat, Player
+from comity.core.types import Environment, Player
 from comity.evaluate.statistics import bootstrap_mean
 from comity.games.transforms import with_horizon
-from comity.play.match import match_rewards, same_kind
+from comity.play.match import match_rewards
 from comity.play.specs import game_data
 
 Matrix = Float[np.ndarray, "players players"]
@@ -98,12 +98,10 @@ def play_league(
     episodes: int = 100,
     horizon: int | None = None,
     seed: int = 0,
-    report: Callable[[int, int], None] | None = None,
 ) -> League:
     """Plays every player against every player.
 
-    `report` is told how many of the pairings are done, and of how many. The seats of each pairing are
-    filled both ways round; every ordered pair plays `episodes` episodes in each arrangement.
+    The seats of each pairing are filled in every way; each arrangement plays `episodes` episodes.
     """
     require(episodes >= 1, "episodes", episodes, "at least 1")
     require(len(players) >= 1, "players", list(players), "at least one player")
@@ -114,45 +112,36 @@ def play_league(
     names = tuple(players)
     for name, player in players.items():
         _check_player(game, name, player)
+    pairings = _pairings(len(names), len(game.seats))
+    rewards = match_rewards(
+        game, list(players.values()), pairings.seated, jax.random.key(seed), episodes, length
+    ).astype(np.float64)
     samples = np.zeros((len(names), len(names), episodes))
-    pairings = _arrangements(game, [players[name] for name in names])
-    count = sum(len(batch) for batch in pairings)
-    done = 0
-    key = jax.random.key(seed)
-    arrangements = len(game.seats)
-    for number, batch in enumerate(pairings):
-        rewards = match_rewards(
-            game, [item.seated for item in batch], jax.random.fold_in(key, number), episodes, length
-        )
-        for item, reward in zip(batch, np.asarray(rewards, np.float64), strict=True):
-            samples[item.focal, item.other] += reward[item.seat] / arrangements
-        done += len(batch)
-        if report is not None:
-            report(done, count)
+    for focal, other, seat, pairing in pairings.roles:
+        samples[focal, other] += rewards[pairing, seat] / len(game.seats)
     return _summarise(game, length, episodes, seed, names, samples)
 
 
-@dataclass(frozen=True)
-class _Pairing:
-    focal: int
-    other: int
-    seat: int  # where the focal player sits
-    seated: PerSeat[Player]
+class _Pairings(NamedTuple):
+    seated: Int[np.ndarray, "pairings seats"]  # the player in each seat
+    roles: list[tuple[int, int, int, int]]  # focal player, opponent, the focal player's seat, pairing
 
 
-def _arrangements(game: Environment, players: list[Player]) -> list[list[_Pairing]]:
-    """All pairings with the focal player in each seat, in batches of one kind."""
-    kinds: list[int] = []
-    for i, player in enumerate(players):
-        same = [j for j in range(i) if same_kind(player, players[j])]
-        kinds.append(kinds[same[0]] if same else i)
-    batches: dict[tuple[int, int, int], list[_Pairing]] = {}
-    for i, focal in enumerate(players):
-        for j, other in enumerate(players):
-            for seat in range(len(game.seats)):
-                seated = tuple(focal if s == seat else other for s in range(len(game.seats)))
-                batches.setdefault((kinds[i], kinds[j], seat), []).append(_Pairing(i, j, seat, seated))
-    return list(batches.values())
+def _pairings(players: int, seats: int) -> _Pairings:
+    """Every player in every seat against every player in all the others.
+
+    With two seats, one pairing shows both players: it is player i's in seat 1 and player j's in seat 2.
+    """
+    seated: list[tuple[int, ...]] = []
+    roles = []
+    for i in range(players):
+        for j in range(players):
+            for seat in range(seats):
+                places = tuple(i if s == seat else j for s in range(seats))
+                if places not in seated:
+                    seated.append(places)
+                roles.append((i, j, seat, seated.index(places)))
+    return _Pairings(np.asarray(seated), roles)
 
 
 def _check_player(game: Environment, name: str, player: Player) -> None:

@@ -14,6 +14,10 @@ GAMES = Registry(
         "matching-pennies": Row("comity.games.matrix:MatchingPennies", "zero-sum: match or differ"),
         "rock-paper-scissors": Row("comity.games.matrix:RockPaperScissors", "zero-sum: the cycle of three"),
         "public-goods": Row("comity.games.public_goods:PublicGoods", "N players contribute to a shared pot"),
+        "coin": Row(
+            "comity.games.coin:CoinGame", "the Coin Game: walk, take coins, leave or steal the other's"
+        ),
+        "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
         "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
         "probe-observation": Row(
             "comity.games.probes:ProbeObservation", "probe: does the critic read its input"

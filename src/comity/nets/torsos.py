@@ -1,9 +1,10 @@
 """Torsos turn observations into features: a table, a perceptron, or a perceptron with memory."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
@@ -21,11 +22,17 @@ class Network(eqx.Module):
     kind: Literal["tabular", "mlp", "gru"] = "gru"  # a table, a perceptron, or a recurrent net
     width: int = 64  # units of a hidden layer and of the memory
     depth: int = 1  # dense layers (before the memory in a recurrent net)
+    after: int = 0  # dense layers after the memory; the first also sees what the memory saw
+    stack: int = 1  # how many of the last observations are seen at once
     shared: bool = False  # whether policy and critic share all but their heads
 
     def __check_init__(self) -> None:
         require(self.width >= 1, "network.width", self.width, "at least 1")
         require(self.depth >= 0, "network.depth", self.depth, "at least 0")
+        require(self.after >= 0, "network.after", self.after, "at least 0")
+        require(self.stack >= 1, "network.stack", self.stack, "at least 1")
+        if self.kind == "tabular":
+            require(self.stack == 1, "network.stack", self.stack, "1 for a table")
 
     def check(self, observation: Space) -> None:
         """Raises if the network cannot read the observation."""
@@ -36,23 +43,34 @@ class Network(eqx.Module):
             )
 
 
+class TorsoMemory(NamedTuple):
+    """The observations before this one, newest first, and the recurrent state; empty where not used."""
+
+    earlier: tuple[Float[Array, "... flat"], ...]
+    hidden: PyTree
+
+
 class Torso(eqx.Module):
-    """Dense layers, then memory if there is any; a table passes its one-hot observation through."""
+    """Dense layers, then memory if there is any, then dense layers; a table passes its one-hot through."""
 
     observation: Space = eqx.field(static=True)
+    stack: int = eqx.field(static=True)
     layers: tuple[Linear, ...]
     memory: GRU | None
+    after: tuple[Linear, ...]
 
     def __init__(self, network: Network, observation: Space, key: Key) -> None:
         self.observation = observation
-        depth = 0 if network.kind == "tabular" else network.depth
-        *layer_keys, memory_key = jax.random.split(key, depth + 1)
-        sizes = [spaces.flat_size(observation)] + [network.width] * depth
-        self.layers = tuple(
-            Linear(inputs, outputs, HIDDEN_SCALE, k)
-            for inputs, outputs, k in zip(sizes[:-1], sizes[1:], layer_keys, strict=True)
-        )
+        self.stack = network.stack
+        tabular = network.kind == "tabular"
+        depth = 0 if tabular else network.depth
+        after = network.after if network.kind == "gru" else 0
+        layer_key, memory_key, after_key = jax.random.split(key, 3)
+        sizes = [spaces.flat_size(observation) * network.stack] + [network.width] * depth
+        self.layers = _dense_layers(sizes, layer_key)
         self.memory = GRU(sizes[-1], network.width, memory_key) if network.kind == "gru" else None
+        joined = [network.width + sizes[-1]] + [network.width] * after
+        self.after = _dense_layers(joined, after_key) if after else ()
 
     @property
     def features(self) -> int:
@@ -61,26 +79,56 @@ class Torso(eqx.Module):
             return self.memory.size
         if self.layers:
             return int(self.layers[-1].weight.shape[1])
-        return spaces.flat_size(self.observation)
+        return spaces.flat_size(self.observation) * self.stack
 
-    def start(self) -> PyTree:
+    def start(self) -> TorsoMemory:
         """The memory at the start of an episode."""
-        return () if self.memory is None else self.memory.start()
+        flat = spaces.flat_size(self.observation)
+        earlier = tuple(jnp.zeros(flat, jnp.float32) for _ in range(self.stack - 1))
+        return TorsoMemory(earlier, () if self.memory is None else self.memory.start())
 
-    def step(self, carry: PyTree, obs: PyTree) -> tuple[PyTree, Float[Array, "... features"]]:
+    def step(self, carry: TorsoMemory, obs: PyTree) -> tuple[TorsoMemory, Float[Array, "... features"]]:
         """The memory after an observation, and the features of it."""
-        x = self._dense(obs)
-        return (carry, x) if self.memory is None else self.memory.step(carry, x)
+        now = spaces.encode(self.observation, obs)
+        x = _through(self.layers, jnp.concatenate([now, *carry.earlier], axis=-1))
+        earlier = (now, *carry.earlier)[: self.stack - 1]
+        if self.memory is None:
+            return TorsoMemory(earlier, ()), x
+        hidden, y = self.memory.step(carry.hidden, x)
+        return TorsoMemory(earlier, hidden), self._finish(x, y)
 
     def unroll(
-        self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]
-    ) -> Float[Array, "time ... features"]:
-        """The features of a whole trajectory, time first."""
-        x = self._dense(obs)
-        return x if self.memory is None else self.memory.unroll(carry, x, resets)
+        self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."]
+    ) -> tuple[Float[Array, "time ... features"], TorsoMemory]:
+        """The features of a whole trajectory, time first, and the memory after each step."""
+        now = spaces.encode(self.observation, obs)
+        seen = [now]
+        for first in carry.earlier:
+            seen.append(_delay(seen[-1], first, resets))
+        x = _through(self.layers, jnp.concatenate(seen, axis=-1))
+        earlier = tuple(seen[: self.stack - 1])
+        if self.memory is None:
+            return x, TorsoMemory(earlier, ())
+        hidden = self.memory.unroll(carry.hidden, x, resets)
+        return self._finish(x, hidden), TorsoMemory(earlier, hidden)
 
-    def _dense(self, obs: PyTree) -> Float[Array, "... features"]:
-        x = spaces.encode(self.observation, obs)
-        for layer in self.layers:
-            x = jax.nn.relu(layer(x))
-        return x
+    def _finish(self, x: Array, y: Array) -> Array:
+        return _through(self.after, jnp.concatenate([y, x], axis=-1)) if self.after else y
+
+
+def _dense_layers(sizes: list[int], key: Key) -> tuple[Linear, ...]:
+    keys = jax.random.split(key, len(sizes))
+    pairs = zip(sizes[:-1], sizes[1:], keys[1:], strict=True)
+    return tuple(Linear(inputs, outputs, HIDDEN_SCALE, k) for inputs, outputs, k in pairs)
+
+
+def _through(layers: tuple[Linear, ...], x: Array) -> Array:
+    for layer in layers:
+        x = jax.nn.relu(layer(x))
+    return x
+
+
+def _delay(x: Float[Array, "time ... flat"], first: Array, resets: Bool[Array, "time ..."]) -> Array:
+    """One step later; nothing is seen from before a reset."""
+    late = jnp.concatenate([first[None], x[:-1]])
+    return jnp.where(resets[..., None], 0.0, late)

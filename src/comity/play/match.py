@@ -1,16 +1,18 @@
 """Matches between players: separately trained, scripted, of different kinds."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
 from comity.core.types import Environment, Occupant, PerSeat, Player, Trajectory, stack
+from comity.play.crowd import Crowd, Member, gather
 from comity.play.rollout import begin, rollout
+
+LARGEST_BATCH = 20_000  # games played side by side; more pairings are played in several batches
 
 
 def seat_players(players: PerSeat[Player]) -> tuple[Occupant, ...]:
@@ -29,6 +31,34 @@ def play(game: Environment, players: PerSeat[Player], key: Key, episodes: int, l
     return played
 
 
+def match_rewards(
+    game: Environment,
+    players: list[Player],
+    pairings: Int[np.ndarray, "pairings seats"],
+    key: Key,
+    episodes: int,
+    length: int,
+) -> Float[np.ndarray, "pairings seats episodes"]:
+    """Mean reward per step of many pairings, each of `episodes` episodes.
+
+    `pairings[p, s]` is the number of the player who sits in seat s. Players of all kinds play in one
+    program; very many pairings are played in several batches of one size.
+    """
+    crowd, members = gather(players)
+    everyone: Member = stack(members)
+    count = len(pairings)
+    size = min(count, max(1, LARGEST_BATCH // episodes))
+    batches = -(-count // size)
+    padded = np.concatenate([pairings, np.repeat(pairings[:1], batches * size - count, axis=0)])
+    found = []
+    for number, part in enumerate(padded.reshape(batches, size, -1)):
+        rewards = _jitted_rewards(
+            game, crowd, everyone, jnp.asarray(part), jax.random.fold_in(key, number), episodes, length
+        )
+        found.append(np.asarray(rewards))
+    return np.concatenate(found)[:count]
+
+
 def _play(
     game: Environment, occupants: tuple[Occupant, ...], key: Key, episodes: int, length: int
 ) -> Trajectory:
@@ -37,46 +67,24 @@ def _play(
     return rollout(game, occupants, table, play_key, length)[0]
 
 
-def _mean_rewards(
-    game: Environment, occupants: tuple[Occupant, ...], key: Key, episodes: int, length: int
-) -> Float[Array, "seats episodes"]:
-    steps = _play(game, occupants, key, episodes, length).step
-    return jnp.stack([reward.mean(axis=0) for reward in steps.reward])
-
-
-_jitted_play = eqx.filter_jit(_play)
-_jitted_mean_rewards = eqx.filter_jit(_mean_rewards)
-
-
-def match_rewards(
+def _rewards(
     game: Environment,
-    pairings: list[PerSeat[Player]],
+    crowd: Crowd,
+    everyone: Member,
+    pairings: Int[Array, "pairings seats"],
     key: Key,
     episodes: int,
     length: int,
 ) -> Float[Array, "pairings seats episodes"]:
-    """Mean reward per step of many pairings, each of `episodes` episodes, played as one batch.
-
-    In each seat all pairings must have players of one kind (the same agent with parameters of the same
-    shapes), so that their parameters can be stacked.
-    """
     seats = len(game.seats)
-    occupants = []
-    for i in range(seats):
-        agent = pairings[0][i].agent
-        params: PyTree = stack([pairing[i].params for pairing in pairings])
-        occupants.append(Occupant((i,), agent, params))
-    batch = len(pairings) * episodes
-    rewards: Array = _jitted_mean_rewards(game, tuple(occupants), key, batch, length)
-    return rewards.reshape(seats, len(pairings), episodes).swapaxes(0, 1)
+    count = pairings.shape[0]
+    occupants = tuple(
+        Occupant((s,), crowd, jax.tree.map(lambda x, s=s: x[pairings[:, s]], everyone)) for s in range(seats)
+    )
+    steps = _play(game, occupants, key, count * episodes, length).step
+    means = jnp.stack([reward.mean(axis=0) for reward in steps.reward])
+    return means.reshape(seats, count, episodes).swapaxes(0, 1)
 
 
-def same_kind(first: Player, second: Player) -> bool:
-    """Whether two players can sit in one stack: equal agents, parameters of equal shapes."""
-    if first.agent != second.agent:
-        return False
-    structures: list[Any] = [jax.tree.structure(player.params) for player in (first, second)]
-    if structures[0] != structures[1]:
-        return False
-    pairs = zip(jax.tree.leaves(first.params), jax.tree.leaves(second.params), strict=True)
-    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
+_jitted_play = eqx.filter_jit(_play)
+_jitted_rewards = eqx.filter_jit(_rewards)

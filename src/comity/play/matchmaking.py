@@ -62,6 +62,8 @@ class AgentReplayBuffer(Matchmaker):
     groups: int = 16  # how many past selves are met in one iteration
     current_share: float = 0.0  # share of the groups in which the opponent is the present self
     learning_seats: int = 1  # in how many of its seats a learner with several sits as it is now
+    early: float = 1.0  # preference for early selves: the place in the buffer is drawn as u^early
+    first: int = 0  # iterations before the first copy; until then the opponent is the newest self
 
     def __check_init__(self) -> None:
         require(self.capacity >= 1, "capacity", self.capacity, "at least 1")
@@ -69,6 +71,8 @@ class AgentReplayBuffer(Matchmaker):
         require(self.groups >= 1, "groups", self.groups, "at least 1")
         require(0.0 <= self.current_share <= 1.0, "current_share", self.current_share, "between 0 and 1")
         require(self.learning_seats >= 1, "learning_seats", self.learning_seats, "at least 1")
+        require(self.early > 0, "early", self.early, "above 0")
+        require(self.first >= 0, "first", self.first, "at least 0")
 
     @property
     def joint(self) -> bool:
@@ -91,13 +95,14 @@ class AgentReplayBuffer(Matchmaker):
     def remember(self, pool: Pool, params: tuple[PyTree, ...], iteration: Array) -> Pool:
         """Stores copies every so many iterations; arrays are values, so later updates do not reach them."""
         due = (iteration + 1) % self.every == 0
-        slot = pool.stored % self.capacity
+        warm = iteration < self.first
+        slot = jnp.where(warm, 0, pool.stored % self.capacity)
 
         def store(past: Array, now: Array) -> Array:
             return past.at[slot].set(jnp.where(due, now, past[slot]))
 
         past = jax.tree.map(store, pool.past, params)
-        return Pool(past, pool.stored + due.astype(jnp.int32))
+        return Pool(past, pool.stored + (due & ~warm).astype(jnp.int32))
 
     def seat(
         self,
@@ -120,7 +125,10 @@ class AgentReplayBuffer(Matchmaker):
 
     def _draw(self, past: PyTree, now: PyTree, stored: Int[Array, ""], key: Key) -> PyTree:
         """Parameters of past selves, leaves [groups, ...]."""
-        index = jax.random.randint(key, (self.groups,), 0, jnp.minimum(stored, self.capacity))
+        count = jnp.minimum(stored, self.capacity).astype(jnp.float32)
+        drawn = jnp.power(jax.random.uniform(key, (self.groups,)), self.early)
+        oldest = jnp.where(stored > self.capacity, stored % self.capacity, 0)
+        index = (oldest + jnp.floor(drawn * count).astype(jnp.int32)) % self.capacity
         present = jnp.arange(self.groups) < round(self.current_share * self.groups)
 
         def pick(past: Array, now: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What every game and every agent must hold. Each check raises an `AssertionError` that says what does not."""
+"""What every game and every agent must hold; a check raises an `AssertionError` that says what does not."""
 
 import equinox as eqx
 import jax
@@ -43,11 +43,11 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
         assert jax.tree.map(lambda x: (x.shape, x.dtype), state) == structure, "the state must keep its shape"
         assert len(now.obs) == len(now.reward) == len(now.alive) == len(seats), "one entry per seat"
         for seat, reward, alive in zip(seats, now.reward, now.alive, strict=True):
-            assert reward.shape == () and reward.dtype == jnp.float32, f"{seat.name}: reward {reward}"
+            assert (reward.shape, reward.dtype) == ((), jnp.float32), f"{seat.name}: reward {reward}"
             assert bool(jnp.isfinite(reward)), f"{seat.name}: the reward {reward} is not finite"
-            assert alive.shape == () and alive.dtype == jnp.bool_, f"{seat.name}: alive {alive}"
+            assert (alive.shape, alive.dtype) == ((), jnp.bool_), f"{seat.name}: alive {alive}"
         for flag in (now.terminated, now.truncated):
-            assert flag.shape == () and flag.dtype == jnp.bool_, f"a flag is {flag}"
+            assert (flag.shape, flag.dtype) == ((), jnp.bool_), f"a flag is {flag}"
         game.view(state)
         obs = now.obs
         if bool(now.terminated | now.truncated):
@@ -68,7 +68,12 @@ def _check_batch(game: Environment, seed: int) -> None:
 
 
 def check_agent(
-    agent: Agent, game: Environment, seats: tuple[int, ...] = (0,), batch: int = 8, steps: int = 6, seed: int = 0
+    agent: Agent,
+    game: Environment,
+    seats: tuple[int, ...] = (0,),
+    batch: int = 8,
+    steps: int = 6,
+    seed: int = 0,
 ) -> None:
     """Checks an agent's contract in a game, with copies of it in all seats.
 
@@ -94,20 +99,18 @@ def check_agent(
     carry = agent.start(params[0])
     obs = game.reset(jax.random.key(0))[1][0]
     _, after, _ = jax.eval_shape(agent.act, params[0], carry, obs, jax.random.key(1))
-    shape = lambda tree: jax.tree.map(lambda x: (x.shape, x.dtype), tree)  # noqa: E731
-    assert shape(carry) == shape(after), "the memory must keep its shape"
+    assert _shapes(carry) == _shapes(after), "the memory must keep its shape"
     if agent.needs:
         return
     experience = Experience(seats, played, jnp.float32(0.0))
     state, metrics = eqx.filter_jit(agent.update)(states[seats[0]], experience, jax.random.key(2))
-    assert shape(state) == shape(states[seats[0]]), "an update must keep the state's shape"
+    assert _shapes(state) == _shapes(states[seats[0]]), "an update must keep the state's shape"
     for name, value in metrics.items():
-        assert value.shape == () and bool(jnp.isfinite(value)), f"metric {name} is {value}"
+        assert value.shape == (), f"metric {name} has the shape {value.shape}"
+        assert bool(jnp.isfinite(value)), f"metric {name} is {value}"
     same = all(
         bool(jnp.array_equal(a, b))
-        for a, b in zip(
-            jax.tree.leaves(agent.params(state)), jax.tree.leaves(params[seats[0]]), strict=True
-        )
+        for a, b in zip(jax.tree.leaves(agent.params(state)), jax.tree.leaves(params[seats[0]]), strict=True)
     )
     assert same != agent.learns, "learners change their parameters in an update, scripted players do not"
 
@@ -131,6 +134,10 @@ def assert_trees_equal(first: PyTree, second: PyTree, why: str) -> None:
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
     for a, b in leaves:
         assert np.array_equal(_plain(a), _plain(b), equal_nan=_is_float(a)), why
+
+
+def _shapes(tree: PyTree) -> PyTree:
+    return jax.tree.map(lambda x: (x.shape, x.dtype), tree)
 
 
 def _plain(x: jax.Array) -> np.ndarray:

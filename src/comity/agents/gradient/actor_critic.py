@@ -58,10 +58,10 @@ class ActorCritic(eqx.Module):
         self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]
     ) -> tuple[Distribution, Float[Array, "time ..."]]:
         """The same for a whole trajectory, time first."""
-        features = self.policy_torso.unroll(carry[0], obs, resets)
+        features, _ = self.policy_torso.unroll(carry[0], obs, resets)
         value_features = features
         if self.value_torso is not None:
-            value_features = self.value_torso.unroll(carry[1], obs, resets)
+            value_features, _ = self.value_torso.unroll(carry[1], obs, resets)
         return self.policy_head(features), self.value_head(value_features)
 
 

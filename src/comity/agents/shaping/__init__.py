@@ -1,0 +1,1 @@
+"""Learners that shape their opponents."""

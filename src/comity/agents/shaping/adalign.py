@@ -1,0 +1,83 @@
+r"""Advantage Alignment (Duque et al., 2024, "Advantage Alignment Algorithms", equations 3 and 8).
+
+.. math:: \nabla V^1 = E\Big[\sum_t \Big(A^1_t + \beta\gamma\big(\textstyle\sum_{k<t}\gamma^{t-k}
+          A^1_k\big)A^2_t\Big)\nabla\log\pi^1(a_t|s_t)\Big]
+
+An agent raises the probability of what is good for the other when the interaction was good for itself so
+far, and lowers it when it was not: it answers good with good and cannot be exploited for long. Its
+assumption about the others is only that they prefer what has a higher value to them.
+"""
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.shaping.aligned import AlignedAgent, AlignedState
+from comity.agents.streams import streams
+from comity.core.types import Experience
+from comity.nets.torsos import Network
+from comity.returns.alignment import Case, Past
+from comity.returns.surrogates import weighted_mean
+
+
+class AdvantageAlignment(AlignedAgent):
+    """The policy gradient plus the alignment term, one step per rollout."""
+
+    network: Network = eqx.field(default_factory=Network)  # the shape of the policy
+    critic_network: Network = eqx.field(default_factory=Network)  # the shape of the critic
+    critic: Literal["value", "action-value"] = "value"  # V, or Q with V as its mean under the policy
+    opponent_critic: Literal["own-view", "learned", "given"] = "own-view"
+    """where the others' values come from: own critic on their view, learned from their observed rewards,
+    or given by them"""
+    weight: float = 1.0  # beta, the weight of the alignment term
+    past: Past = "separate"  # own past advantages: discounted (eq. 8), averaged (eq. 59) or separate
+    past_discount: float = 0.9  # with past separate: further discount of past advantages
+    without: tuple[Case, ...] = ()  # cases left out: cooperative, empathetic, vengeful, spiteful
+    discount: float = 0.96  # what the next step's reward counts
+    discount_time: bool = False  # whether step t counts discount^t, as equations 3 and 8 have it
+    own_trace: float = 0.95  # lambda of own advantages: 0 is TD(0), 1 Monte-Carlo
+    past_trace: float = 0.0  # lambda of own past advantages in the alignment term
+    opponent_trace: float = 0.5  # lambda of the others' advantages
+    critic_trace: float = 0.9  # lambda of the value critic's targets
+    normalise: Literal["none", "scale", "standardise"] = "none"  # advantages by their spread, or fully
+    advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
+    past_clip: float = 0.0  # largest sum of past advantages; 0 for no limit
+    entropy: float = 0.1  # weight of the entropy bonus
+    final_entropy: float = 1.0  # share of the entropy weight left at the end
+    learning_rate: float = 1e-3  # step size of the policy
+    final_learning_rate: float = 1.0  # share of it left at the end
+    critic_learning_rate: float = 1e-2  # step size of the critic
+    final_critic_learning_rate: float = 1.0  # share of it left at the end
+    decay_from: float = 0.5  # share of the training after which these fall to their final shares
+    target_rate: float = 1.0  # how fast the slow critic follows (1: no slow copy, .01: an EMA of .99)
+    max_gradient: float = 1.0  # largest norm of the gradients
+
+    def update(
+        self, state: AlignedState, experience: Experience, key: Key
+    ) -> tuple[AlignedState, dict[str, Array]]:
+        data = streams(experience.joint, experience.seats)
+        advantages = self.aligned(state, experience)
+        entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
+
+        def loss(policy, critic):  # type: ignore[no-untyped-def]
+            distribution = policy.unroll(data.carry[0], data.obs, data.resets)
+            gain = weighted_mean(advantages.total * distribution.log_prob(data.extras.raw), data.weight)
+            entropy = weighted_mean(distribution.entropy(), data.weight)
+            critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
+            total = -gain - entropy_weight * entropy + critic_loss
+            return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
+
+        gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
+        state = self.learned(state, gradients, experience.progress)
+        return state, {
+            **metrics,
+            "gradient_norm": optax.tree.norm(gradients[0]),
+            "own_advantage": jnp.std(advantages.own),
+            "past_advantage": jnp.std(advantages.past),
+            "alignment": jnp.std(advantages.term),
+        }

@@ -1,0 +1,101 @@
+"""Critics for opponent shaping: what a position is worth to me, and to the others."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.streams import Streams, next_values
+from comity.core.spaces import Discrete, Space
+from comity.core.types import Seat
+from comity.nets.layers import Linear
+from comity.nets.torsos import Network, Torso
+
+
+class Critic(eqx.Module):
+    """A value or action values for one or more rewards, from one's own torso or the policy's.
+
+    `rewards` is 1 for one's own reward only, 2 for one's own and that of the others together. `actions`
+    is 0 for a critic of states, else the number of actions.
+    """
+
+    torso: Torso | None
+    head: Linear
+    rewards: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+
+    def __init__(
+        self, network: Network, features: int | None, seat: Seat, rewards: int, of_actions: bool, key: Key
+    ) -> None:
+        torso_key, head_key = jax.random.split(key)
+        self.torso = Torso(network, seat.observation, torso_key) if features is None else None
+        self.rewards = rewards
+        self.actions = choices(seat.action) if of_actions else 0
+        width = self.torso.features if features is None and self.torso is not None else features
+        assert width is not None
+        bias = network.kind != "tabular"
+        self.head = Linear(width, rewards * max(self.actions, 1), 0.1, head_key, bias)
+
+    def read(self, features: Float[Array, "... features"]) -> Float[Array, "... rewards actions"]:
+        """Values from features; for a critic of states the last axis has length 1."""
+        out = self.head(features)
+        return out.reshape((*out.shape[:-1], self.rewards, max(self.actions, 1)))
+
+
+class Estimate(NamedTuple):
+    """What a critic says along some streams: leaves [time, stream, rewards].
+
+    `chosen` is the value of what was done (the action's, or the state's), `value` that of the state under
+    the policy that was played, `next_value` that of the true successor, `next_chosen` the same but with
+    the action that followed where one did.
+    """
+
+    chosen: Float[Array, "time stream rewards"]
+    value: Float[Array, "time stream rewards"]
+    next_value: Float[Array, "time stream rewards"]
+    next_chosen: Float[Array, "time stream rewards"]
+
+
+def choices(action: Space) -> int:
+    """The number of actions of a discrete space."""
+    return action.n if isinstance(action, Discrete) else 0
+
+
+def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> Estimate:
+    """Values along streams. The critic's memory starts empty with the rollout."""
+    count = data.reward.shape[1]
+    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), torso.start())
+    features, memory = torso.unroll(start, data.obs, data.resets)
+    out = critic.read(features)
+
+    def look(part: slice) -> Array:
+        at = jax.tree.map(lambda x: x[part], (memory, next_obs))
+        return critic.read(torso.step(*at)[1])
+
+    last = look(slice(-1, None))
+    earlier = jax.lax.cond(
+        jnp.any(data.ended[:-1]), lambda: look(slice(0, -1)), lambda: jnp.zeros_like(out[:-1])
+    )
+    beyond = jnp.concatenate([earlier, last])
+    value = _under(critic, out, data.extras)
+    chosen = _of_action(critic, out, data.action)
+    end_value = _under(critic, beyond, data.successor)
+    over = jnp.broadcast_to(data.ended[..., None], value.shape)
+    return Estimate(chosen, value, next_values(value, end_value, over), next_values(chosen, end_value, over))
+
+
+def _under(critic: Critic, out: Float[Array, "... rewards actions"], extras: PyTree) -> Array:
+    """The value of the state: as it is, or the mean over the actions of the policy that was played."""
+    if critic.actions == 0:
+        return out[..., 0]
+    return (out * extras.probabilities[..., None, :]).sum(axis=-1)
+
+
+def _of_action(critic: Critic, out: Float[Array, "... rewards actions"], action: PyTree) -> Array:
+    if critic.actions == 0:
+        return out[..., 0]
+    index = jnp.broadcast_to(action[..., None, None], (*out.shape[:-1], 1))
+    return jnp.take_along_axis(out, index, axis=-1)[..., 0]
