@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 from jaxtyping import PRNGKeyArray as Key
 
 
@@ -32,9 +32,6 @@ class GRU(eqx.Module):
         r, z &= \sigma(x W_{r,z} + h U_{r,z} + b_{r,z}) \\
         n &= \tanh(x W_n + b_n + r \odot (h U_n + c_n)) \\
         h' &= (1 - z) \odot n + z \odot h
-
-    `unroll` projects the inputs of all steps in one matrix product, so that only the product of the
-    hidden state is left inside the loop over time.
     """
 
     inputs: Linear
@@ -57,30 +54,13 @@ class GRU(eqx.Module):
     def step(
         self, h: Float[Array, "... size"], x: Float[Array, "... inputs"]
     ) -> tuple[Float[Array, "... size"], Float[Array, "... size"]]:
-        h = self._gate(h, self.inputs(x))
-        return h, h
-
-    def unroll(
-        self,
-        h: Float[Array, "... size"],
-        x: Float[Array, "time ... inputs"],
-        resets: Bool[Array, "time ..."],
-    ) -> Float[Array, "time ... size"]:
-        """All outputs; where `resets[t]` is true the memory is cleared before step t."""
-
-        def advance(h: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-            projected, reset = step
-            h = self._gate(jnp.where(reset[..., None], 0.0, h), projected)
-            return h, h
-
-        _, hs = jax.lax.scan(advance, h, (self.inputs(x), resets))
-        return hs
-
-    def _gate(self, h: Float[Array, "... size"], x: Float[Array, "... three"]) -> Float[Array, "... size"]:
+        """The memory after an input, which is the output too."""
+        projected = self.inputs(x)
         u = h @ self.hidden
         size = self.size
-        gates = jax.nn.sigmoid(x[..., : 2 * size] + u[..., : 2 * size])
+        gates = jax.nn.sigmoid(projected[..., : 2 * size] + u[..., : 2 * size])
         reset, keep = gates[..., :size], gates[..., size:]
         bias = jnp.broadcast_to(self.candidate_bias, reset.shape)
-        candidate = jnp.tanh(x[..., 2 * size :] + reset * (u[..., 2 * size :] + bias))
-        return candidate + keep * (h - candidate)
+        candidate = jnp.tanh(projected[..., 2 * size :] + reset * (u[..., 2 * size :] + bias))
+        h = candidate + keep * (h - candidate)
+        return h, h

@@ -1,0 +1,113 @@
+"""The demo: who cooperates, who is exploited, and who is not, in the iterated prisoner's dilemma.
+
+Trains three learners with shared parameters in self-play, plays them in a league with scripted strategies,
+prints the table and writes one HTML page. Adding a learner is one entry in LEARNERS.
+
+    python experiments/prisoners_dilemma/demo.py [FOLDER]
+"""
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import jax
+
+from comity.api import scripted_player
+from comity.cli.league import print_league
+from comity.cli.progress import Progress
+from comity.core.files import write_atomically
+from comity.core.types import Agent, Environment, Player
+from comity.evaluate.behaviour import behaviour
+from comity.evaluate.league import League, play_league
+from comity.games.transforms import SharedReward
+from comity.play.specs import make_agent, make_game
+from comity.report import html, sections
+from comity.train.experiment import make_experiment
+from comity.train.runner import Options, Run, create, run, versions
+
+GAME = make_game("prisoners-dilemma")
+TABLE = {"network.kind": "tabular"}
+NAIVE = make_agent("a2c", **TABLE, learning_rate=0.02, discount=0.9, entropy=0.01, final_entropy=0.0)
+ALIGNED = make_agent(
+    "adalign",
+    **TABLE,
+    **{"critic_network.kind": "tabular"},
+    critic="action-value",
+    weight=1.0,
+    discount=0.9,
+    own_trace=0.0,
+    opponent_trace=0.0,
+    entropy=0.15,
+    final_entropy=0.1,
+    decay_from=0.75,
+    learning_rate=5e-3,
+    critic_learning_rate=3e-2,
+    target_rate=0.01,
+    max_gradient=10.0,
+)
+
+# name: agent, game, iterations
+LEARNERS: dict[str, tuple[Agent, Environment, int]] = {
+    "naive": (NAIVE, GAME, 1500),
+    "naive, shared reward": (NAIVE, SharedReward(game=GAME), 1500),
+    "adalign": (ALIGNED, GAME, 5000),
+}
+STRATEGIES = ("always-cooperate", "always-defect", "tit-for-tat", "grim-trigger", "random")
+
+
+def train(name: str, out: Path) -> Run:
+    """Trains one learner with seed 0."""
+    agent, game, iterations = LEARNERS[name]
+    experiment = make_experiment(game, agent, iterations=iterations, batch=64, chunk=50)
+    folder = create(experiment, out / name.replace(", ", "-").replace(" ", "-"), "make demo")
+    with Progress({0: f"{name:<22}"}, iterations) as progress:
+        return run(folder, Options(), lambda i, metrics: progress.update(0, i, metrics))
+
+
+def verdict(league: League, name: str) -> str:
+    """What a player's row says."""
+    i, worst = league.players.index(name), league.players.index("always-defect")
+    together = league.mean[i, i]
+    loss = league.mean[worst, i] - league.mean[i, worst]
+    peace = "cooperates with its own kind" if together > -1.2 else "does not cooperate"
+    defence = "is exploited by always-defect" if loss > 0.5 else "is not exploited by always-defect"
+    return f"{peace} ({together:.2f} per step), {defence} (it earns {loss:+.2f} more)"
+
+
+def main() -> None:
+    """Trains, plays, prints and writes the page."""
+    started = time.monotonic()
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "demo")
+    shutil.rmtree(out, ignore_errors=True)
+    runs = {name: train(name, out) for name in LEARNERS}
+    players: dict[str, Player] = {name: result.players[0] for name, result in runs.items()}
+    everyone = players | {name: scripted_player(name, GAME) for name in STRATEGIES}
+    league = play_league(GAME, everyone, episodes=200)
+    league.save(out / "league.json")
+    print_league(league)
+    for name in players:
+        print(f"- {name}: {verdict(league, name)}")
+    seen = {name: behaviour(GAME, p, p, jax.random.key(0), tremble=0.05) for name, p in players.items()}
+    page = html.page(
+        "Who cooperates, who is exploited?",
+        "Three learners in the iterated prisoner's dilemma: mutual cooperation pays -1 per step, mutual "
+        "defection -2, and who cooperates alone gets -3.",
+        [
+            html.section("In short", *(html.paragraph(f"{n}: {verdict(league, n)}.") for n in players)),
+            sections.league_section(league),
+            sections.behaviour_section(
+                {name: found for name, found in seen.items() if found is not None},
+                "Measured against copies of itself, with 5% of all actions replaced by random ones.",
+            ),
+            sections.curves_section({name: [result.metrics] for name, result in runs.items()}),
+            sections.settings_section({name: r.experiment.to_data() for name, r in runs.items()}),
+            sections.repeat_section(["make demo"], versions()),
+        ],
+    )
+    write_atomically(out / "report.html", page.encode())
+    print(f"{out / 'report.html'}  ({time.monotonic() - started:.0f} seconds)")
+
+
+if __name__ == "__main__":
+    main()
