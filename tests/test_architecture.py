@@ -15,7 +15,7 @@ ALLOWED = {
     "agents": {"core", "returns", "nets"},
     "play": {"core", "games", "agents"},
     "train": {"core", "play", "agents", "games"},
-    "theory": set(),
+    "theory": {"core"},
     "evaluate": {"core", "games", "agents", "play", "theory"},
     "report": {"core", "evaluate", "theory"},
     "testing": {"core", "games", "agents", "play"},

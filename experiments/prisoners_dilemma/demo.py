@@ -28,9 +28,10 @@ from comity.train.runner import Options, Run, create, run, versions
 
 GAME = make_game("prisoners-dilemma")
 TABLE = {"network.kind": "tabular"}
-NAIVE = make_agent("a2c", **TABLE, learning_rate=0.02, discount=0.9, entropy=0.01, final_entropy=0.0)
+NAIVE = make_agent("a2c", GAME, **TABLE, learning_rate=0.02, discount=0.9, entropy=0.01, final_entropy=0.0)
 ALIGNED = make_agent(
     "adalign",
+    GAME,
     **TABLE,
     **{"critic_network.kind": "tabular"},
     critic="action-value",

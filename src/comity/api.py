@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from comity.agents.registry import is_scripted
 from comity.core.errors import ComityError
 from comity.core.types import Agent, Environment, Matchmaker, Player
 from comity.evaluate.league import League, play_league
 from comity.play.player_file import read_player
-from comity.play.specs import make_agent
+from comity.play.specs import make_agent, make_game
+from comity.play.zoo import PREFIX, zoo_file
 from comity.train.experiment import make_experiment
 from comity.train.folder import RunFolder
 from comity.train.runner import Options, Run, create, run
@@ -40,12 +43,14 @@ def train(
 
 
 def load_player(source: str | Path, game: Environment | None = None, seat: int = 0) -> Player:
-    """A player from a run folder, a player file, or the name of a scripted player.
+    """A player from a run folder, a player file, the zoo, or the name of a scripted player.
 
     A scripted player is made for a game; if none is given, for the prisoner's dilemma. In a run folder
     with several players, `seat` chooses among them.
     """
     name = str(source)
+    if name.startswith(PREFIX):
+        return read_player(zoo_file(name)).player
     if is_scripted(name):
         return scripted_player(name, game, seat)
     path = Path(source)
@@ -58,15 +63,11 @@ def load_player(source: str | Path, game: Environment | None = None, seat: int =
         return read_player(path).player
     if game is not None and not path.suffix and "/" not in name:
         make_agent(name, game)  # a name that is nearly that of a scripted player: suggest it
-    raise ComityError(f"{name!r} is neither a run folder, nor a player file, nor a scripted player's name.")
+    raise ComityError(f"{name!r} is neither a run folder, nor a player file, nor the name of a player.")
 
 
 def scripted_player(name: str, game: Environment | None = None, seat: int = 0) -> Player:
     """A scripted player for a seat of a game, by default the prisoner's dilemma."""
-    import jax
-
-    from comity.play.specs import make_game
-
     game = make_game("prisoners-dilemma") if game is None else game
     agent = make_agent(name, game)
     place = game.seats[min(seat, len(game.seats) - 1)]

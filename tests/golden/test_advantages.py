@@ -77,8 +77,11 @@ def test_gae_equals_a_double_loop(seed: int) -> None:
             weight *= discount * trace
             if ended[k]:
                 break
-    arrays = [jnp.asarray(x) for x in (reward, value, following, terminated, ended)]
-    np.testing.assert_allclose(advantages.gae(*arrays, discount, trace), slow, rtol=1e-4, atol=1e-5)
+    found = advantages.gae(
+        jnp.asarray(reward), jnp.asarray(value), jnp.asarray(following), jnp.asarray(terminated),
+        jnp.asarray(ended), discount, trace,
+    )  # fmt: skip
+    np.testing.assert_allclose(np.asarray(found), slow, rtol=1e-4, atol=1e-5)
 
 
 def test_vtrace_on_policy_is_the_lambda_return() -> None:

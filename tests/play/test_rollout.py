@@ -21,7 +21,7 @@ def lead(params: object) -> object:
 
 def test_shared_parameters_play_as_two_copies_would() -> None:
     game = make_game("prisoners-dilemma")
-    agent = make_agent("ppo", **{"network.width": 16})
+    agent = make_agent("ppo", None, **{"network.width": 16})
     params = make_player(agent, game).params
     together = play_some(game, (Occupant((0, 1), agent, lead(params)),), 8, 16, 3)
     apart = play_some(
@@ -89,7 +89,7 @@ def test_a_seat_that_left_is_marked() -> None:
 def test_the_look_at_the_end_has_the_successors_value() -> None:
     """At a truncation the value is that of the last observation, with the memory before the reset."""
     game = make_game("prisoners-dilemma", horizon=3)
-    agent = make_agent("ppo", **{"network.width": 8})
+    agent = make_agent("ppo", None, **{"network.width": 8})
     player = make_player(agent, game)
     played = play(game, (player, player), jax.random.key(0), 1, 6)
     carry = player.agent.start(player.params)

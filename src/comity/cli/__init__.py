@@ -10,7 +10,10 @@ COMMANDS = {
     "agents": ("comity.cli.listing", "what agents there are"),
     "train": ("comity.cli.train", "train agents in a game"),
     "league": ("comity.cli.league", "let players meet and measure what each earns"),
+    "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
+    "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),
+    "analyse": ("comity.cli.analyse", "a league as a game: equilibria, ranks, exploitability"),
     "completion": ("comity.cli.completion", "shell completion for bash, zsh or fish"),
 }
 

@@ -4,7 +4,8 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -19,7 +20,8 @@ from comity.games.registry import GAMES
 
 USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
 
-A PLAYER is a run folder, a player file, or the name of a scripted player; NAME=PLAYER gives it a name.
+A PLAYER is a run folder, a player file, the name of a scripted player, or one of the zoo as in
+zoo:coin/adalign/3; NAME=PLAYER gives it a name.
   comity league GAME --help    the options, with the settings of this game"""
 
 
@@ -68,10 +70,15 @@ def _parse(game_name: str, arguments: list[str]) -> Any:
     import dataclasses
 
     game = GAMES.load(game_name)
-    fields = [("game", game, field(default_factory=game))]
-    together = dataclasses.make_dataclass("Settings", fields, bases=(Settings,))
+    # A field, not a base class: the comments of a class made here would not be found for the help.
+    fields: list[tuple[str, Any, Any]] = [
+        ("own", Annotated[Settings, tyro.conf.arg(name="")], field(default_factory=Settings)),
+        ("game", game, field(default_factory=game)),
+    ]
+    together = dataclasses.make_dataclass("Together", fields)
     together.__doc__ = Settings.__doc__
-    return tyro.cli(together, args=arguments, prog=f"comity league {game_name} PLAYER ...")
+    parsed: Any = tyro.cli(together, args=arguments, prog=f"comity league {game_name} PLAYER ...")
+    return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 
 def _players(sources: list[str], game: Environment) -> dict[str, Player]:
@@ -79,7 +86,10 @@ def _players(sources: list[str], game: Environment) -> dict[str, Player]:
     for source in sources:
         label, separator, rest = source.partition("=")
         if not separator:
-            label, rest = Path(source).name or source, source
+            in_zoo = source.startswith("zoo:")
+            label, rest = source if in_zoo else Path(source).name or source, source
+        if not label or not rest:
+            raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
         if label in players:
             raise ComityError(f"Two players are called {label!r}: give them names, as in first={source}.")
         players[label] = load_player(rest, game)

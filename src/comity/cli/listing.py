@@ -33,7 +33,8 @@ def run(name: str, arguments: list[str]) -> int:
         print(f"{title}:")
         for row_name, row in rows.items():
             print(f"  {row_name:<{width}}{row.summary}")
-    print(f"\ncomity train GAME AGENT --help lists every setting of a {name[:-1]}.")
+    one = "a game" if name == "games" else "an agent"
+    print(f"\ncomity train GAME AGENT --help lists every setting of {one}.")
     return 0
 
 

@@ -12,6 +12,7 @@ from comity.evaluate.behaviour import Behaviour, behaviour
 from comity.evaluate.league import League, read_league
 from comity.play.player_file import read_player
 from comity.report import html, sections
+from comity.report.analysis import analysis_section
 from comity.train.folder import RunFolder
 
 TREMBLE = 0.05
@@ -90,6 +91,7 @@ def league_page(league: League, source: Path) -> str:
     )
     parts = [
         sections.league_section(league),
+        *([analysis_section(league)] if len(league.players) > 1 else []),
         sections.settings_section({"game": league.game}),
         sections.repeat_section([command, f"comity report {source.name}"], {}),
     ]

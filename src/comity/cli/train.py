@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -87,9 +88,12 @@ def _parse(names: list[str], arguments: list[str]) -> Any:
             label = "agent" if i == 0 else f"agent{i + 1}"
             fields.append((label, cls, field(default_factory=cls)))
     fields.append(("replay", AgentReplayBuffer, field(default_factory=AgentReplayBuffer)))
-    together = dataclasses.make_dataclass("Settings", fields, bases=(Settings,))
+    # A field, not a base class: the comments of a class made here would not be found for the help.
+    fields.insert(0, ("own", Annotated[Settings, tyro.conf.arg(name="")], field(default_factory=Settings)))
+    together = dataclasses.make_dataclass("Together", fields)
     together.__doc__ = Settings.__doc__
-    return tyro.cli(together, args=arguments, prog=f"comity train {' '.join(names)}")
+    parsed: Any = tyro.cli(together, args=arguments, prog=f"comity train {' '.join(names)}")
+    return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 
 def _experiment(names: list[str], settings: Any) -> Experiment:
@@ -99,6 +103,12 @@ def _experiment(names: list[str], settings: Any) -> Experiment:
         agents.append(getattr(settings, label, None) or agent_class(agent, settings.game.family)())
     require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
     require(settings.keep >= 1, "keep", settings.keep, "at least 1")
+    seconds = settings.checkpoint_seconds
+    require(seconds >= 0, "checkpoint_seconds", seconds, "at least 0")
+    if not any(agent.learns for agent in agents):
+        raise ComityError(
+            f"None of these agents learns. To let scripted players meet: comity league {' '.join(names)}"
+        )
     return make_experiment(
         _with_rewards(settings.game, settings.rewards),
         tuple(agents),
@@ -138,13 +148,7 @@ def _open(out: Path, experiment: Experiment, resume: bool, command: str) -> RunF
     if not (resume and out.exists()):
         return runner.create(experiment, out, command)
     folder = RunFolder.open(out)
-    before, now = folder.experiment().to_data(), experiment.to_data()
-    for name, value in now.items():
-        if before[name] != value:
-            raise ComityError(
-                f"{out} cannot be resumed with other settings: its {name} is {json.dumps(before[name])}, "
-                f"not {json.dumps(value)}. Choose another --out, or leave the setting as it was."
-            )
+    folder.require_same(experiment)
     return folder
 
 
@@ -163,6 +167,10 @@ def _resume(arguments: list[str]) -> int:
     if options.iterations is not None:
         from comity.core.files import write_json
 
+        done = max((int(path.stem) for path in folder.checkpoints()), default=0)
+        require(
+            options.iterations >= done, "iterations", options.iterations, f"at least the {done} already done"
+        )
         experiment = dataclasses.replace(experiment, iterations=options.iterations)
         write_json(folder.path / "config.json", experiment.to_data())
     return _train(folder, experiment, Options(), options.json)
@@ -193,7 +201,12 @@ def _train_seeds(
     names = {seed: f"seed {seed}" for seed in seeds}
     with Progress(names, experiment.iterations, quiet=settings.json) as progress:
         report: Callable[[int, int, dict[str, float]], None] = progress.update
-        folders = train_seeds(experiment, seeds, out, options, settings.parallel, command, report)
+        try:
+            folders = train_seeds(experiment, seeds, out, options, settings.parallel, command, report)
+        except (Stopped, KeyboardInterrupt):
+            again = command if settings.resume else f"{command} --resume"
+            print(f"stopped and saved; go on with: {again}", file=sys.stderr)
+            return 130
     results = [{"folder": str(path), **_last(RunFolder(path).metrics())} for path in folders]
     if settings.json:
         print(json.dumps(results))

@@ -1,10 +1,11 @@
 """Files that are never half-written and never executed: JSON, and arrays in the safetensors format.
 
 An array file is a safetensors file whose metadata say what it is: `format` (what kind of Comity file),
-`version` (of the format), `about` (JSON) and `sha256` (of all arrays' names, types, shapes and bytes).
-Nothing in it can run code.
+`version` (of the format), `about` (JSON), `sha256` (of all arrays' names, types, shapes and bytes) and
+`about_sha256` (of `about`). Nothing in it can run code.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -33,13 +34,18 @@ class ArrayFile(NamedTuple):
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes a file so that a reader, or a run killed at any moment, sees the old or the new one whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise ComityError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -60,10 +66,12 @@ def read_json(path: Path, what: str) -> Any:
 def save_arrays(path: Path, kind: str, about: Mapping[str, Any], tree: PyTree) -> None:
     """Writes the arrays of a tree, with what they are about. Equal content gives equal bytes."""
     arrays = named_arrays(tree)
+    text = json.dumps(about, sort_keys=True, allow_nan=False)
     metadata = {
         "format": kind,
         "version": str(FORMAT_VERSION),
-        "about": json.dumps(about, sort_keys=True, allow_nan=False),
+        "about": text,
+        "about_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "sha256": _digest(arrays),
     }
     write_atomically(path, _stable_header(safetensors.numpy.save(arrays, metadata)))
@@ -84,7 +92,7 @@ def load_arrays(path: Path, kind: str) -> ArrayFile:
     if found != kind:
         raise ComityError(f"{path} is a {found} file, and a {kind} file is needed.")
     version = metadata.get("version", "")
-    if not version.isdigit() or int(version) > FORMAT_VERSION:
+    if not version.isdecimal() or int(version) > FORMAT_VERSION:
         raise ComityError(
             f"{path} was written by a newer Comity (format {version}, this one reads up to "
             f"{FORMAT_VERSION}): upgrade Comity to read it."
@@ -94,7 +102,9 @@ def load_arrays(path: Path, kind: str) -> ArrayFile:
         about = json.loads(metadata["about"])
     except (safetensors.SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise ComityError(f"{path} is damaged or cut short: {error}.") from None
-    if metadata.get("sha256") != _digest(arrays):
+    text = metadata["about"]
+    sound = metadata.get("about_sha256") in (None, hashlib.sha256(text.encode()).hexdigest())
+    if metadata.get("sha256") != _digest(arrays) or not sound:
         raise ComityError(f"{path} is damaged: its content does not match its checksum.")
     return ArrayFile(about, arrays)
 
@@ -156,7 +166,8 @@ def _metadata(path: Path, content: bytes) -> dict[str, str]:
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise ComityError(f"{path} is not a Comity file, or it is damaged.") from None
     metadata = header.get("__metadata__", {}) if isinstance(header, dict) else {}
-    return metadata if isinstance(metadata, dict) else {}
+    is_text = isinstance(metadata, dict) and all(isinstance(value, str) for value in metadata.values())
+    return metadata if is_text else {}
 
 
 def _stable_header(content: bytes) -> bytes:

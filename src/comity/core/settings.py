@@ -17,27 +17,30 @@ from comity.core.errors import ComityError, bad_value, unknown_name
 Resolve = Callable[[type[Any], Mapping[str, Any], str], Any]
 
 
-def to_data(value: Any, name_of: Callable[[type[Any]], str | None]) -> Any:
-    """A setting as JSON data; objects of classes with a name carry it under "name"."""
+def to_data(value: Any, name_of: Callable[[type[Any]], str | None], path: str = "A setting") -> Any:
+    """A setting as JSON data; objects of classes with a name carry it under "name".
+
+    `path` is the field's name in errors.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            field.name: to_data(getattr(value, field.name), name_of)
+            field.name: to_data(getattr(value, field.name), name_of, field.name)
             for field in dataclasses.fields(value)
             if field.init
         }
         name = name_of(type(value))
         return fields if name is None else {"name": name, **fields}
     if isinstance(value, tuple | list):
-        return [to_data(item, name_of) for item in value]
+        return [to_data(item, name_of, f"{path}[{i}]") for i, item in enumerate(value)]
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ComityError(f"A setting must be a finite number, not {value}.")
+            raise bad_value(path, value, "a finite number")
         return value
     if hasattr(value, "tolist"):
-        return to_data(value.tolist(), name_of)
-    raise ComityError(f"A setting of type {type(value).__name__} cannot be written to a file.")
+        return to_data(value.tolist(), name_of, path)
+    raise ComityError(f"{path} is of type {type(value).__name__}, which cannot be written to a file.")
 
 
 def from_data(kind: Any, data: Any, path: str, resolve: Resolve) -> Any:

@@ -44,7 +44,7 @@ class Box:
 
     @property
     def bounded(self) -> bool:
-        return math.isfinite(self.low) and math.isfinite(self.high)
+        return math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high
 
 
 Space = Discrete | Box | tuple["Space", ...]
@@ -73,12 +73,18 @@ def flat_size(space: Space) -> int:
 
 
 def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
-    """A value as one vector for a network: one-hot for choices, flat for boxes, joined for tuples."""
+    """A value as one vector for a network: one-hot for choices, flat for boxes, joined for tuples.
+
+    Bounded numbers are scaled: vectors to [-1, 1], planes and images to [0, 1].
+    """
     match space:
         case Discrete(n=n):
             return jax.nn.one_hot(value, n, dtype=jnp.float32)
         case Box(shape=shape):
             array = jnp.asarray(value, jnp.float32)
+            if space.bounded:
+                array = (array - space.low) / (space.high - space.low)
+                array = 2.0 * array - 1.0 if len(shape) == 1 else array
             return array.reshape((*array.shape[: array.ndim - len(shape)], math.prod(shape)))
         case _:
             parts = [encode(part, item) for part, item in zip(space, value, strict=True)]

@@ -119,6 +119,8 @@ def play_league(
     samples = np.zeros((len(names), len(names), episodes))
     for focal, other, seat, pairing in pairings.roles:
         samples[focal, other] += rewards[pairing, seat] / len(game.seats)
+    if not np.isfinite(samples).all():
+        raise ComityError("The rewards are not finite numbers in float32: use smaller payoffs.")
     return _summarise(game, length, episodes, seed, names, samples)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError, require
-from comity.core.spaces import Discrete, Space
+from comity.core.spaces import Box, Discrete, Space
 from comity.nets.layers import GRU, Linear
 
 HIDDEN_SCALE = 2.0**0.5
@@ -24,6 +24,7 @@ class Network(eqx.Module):
     depth: int = 1  # dense layers (before the memory in a recurrent net)
     after: int = 0  # dense layers after the memory; the first also sees what the memory saw
     stack: int = 1  # how many of the last observations are seen at once
+    overlaps: bool = False  # in games seen as planes: whether to see how each plane overlaps each one before
     shared: bool = False  # whether policy and critic share all but their heads
 
     def __check_init__(self) -> None:
@@ -33,6 +34,7 @@ class Network(eqx.Module):
         require(self.stack >= 1, "network.stack", self.stack, "at least 1")
         if self.kind == "tabular":
             require(self.stack == 1, "network.stack", self.stack, "1 for a table")
+            require(not self.overlaps, "network.overlaps", self.overlaps, "false for a table")
 
     def check(self, observation: Space) -> None:
         """Raises if the network cannot read the observation."""
@@ -40,6 +42,11 @@ class Network(eqx.Module):
             raise ComityError(
                 f"A tabular network needs a discrete observation, and this game gives "
                 f"{spaces.describe(observation)}: use network.kind mlp or gru."
+            )
+        if self.overlaps and not (isinstance(observation, Box) and len(observation.shape) == 3):
+            raise ComityError(
+                f"network.overlaps needs an observation of planes, and this game gives "
+                f"{spaces.describe(observation)}: turn it off."
             )
 
 
@@ -55,6 +62,7 @@ class Torso(eqx.Module):
 
     observation: Space = eqx.field(static=True)
     stack: int = eqx.field(static=True)
+    overlaps: bool = eqx.field(static=True)
     layers: tuple[Linear, ...]
     memory: GRU | None
     after: tuple[Linear, ...]
@@ -62,11 +70,12 @@ class Torso(eqx.Module):
     def __init__(self, network: Network, observation: Space, key: Key) -> None:
         self.observation = observation
         self.stack = network.stack
+        self.overlaps = network.overlaps
         tabular = network.kind == "tabular"
         depth = 0 if tabular else network.depth
         after = network.after if network.kind == "gru" else 0
         layer_key, memory_key, after_key = jax.random.split(key, 3)
-        sizes = [spaces.flat_size(observation) * network.stack] + [network.width] * depth
+        sizes = [self._inputs] + [network.width] * depth
         self.layers = _dense_layers(sizes, layer_key)
         self.memory = GRU(sizes[-1], network.width, memory_key) if network.kind == "gru" else None
         joined = [network.width + sizes[-1]] + [network.width] * after
@@ -79,19 +88,30 @@ class Torso(eqx.Module):
             return self.memory.size
         if self.layers:
             return int(self.layers[-1].weight.shape[1])
-        return spaces.flat_size(self.observation) * self.stack
+        return self._inputs
+
+    @property
+    def _inputs(self) -> int:
+        """The length of the vector that the first layer sees."""
+        planes = self.observation.shape[0] if self.overlaps and isinstance(self.observation, Box) else 0
+        return spaces.flat_size(self.observation) * self.stack + planes**2
+
+    @property
+    def _kept(self) -> int:
+        """How many earlier observations are kept."""
+        return max(self.stack - 1, 1 if self.overlaps else 0)
 
     def start(self) -> TorsoMemory:
         """The memory at the start of an episode."""
         flat = spaces.flat_size(self.observation)
-        earlier = tuple(jnp.zeros(flat, jnp.float32) for _ in range(self.stack - 1))
+        earlier = tuple(jnp.zeros(flat, jnp.float32) for _ in range(self._kept))
         return TorsoMemory(earlier, () if self.memory is None else self.memory.start())
 
     def step(self, carry: TorsoMemory, obs: PyTree) -> tuple[TorsoMemory, Float[Array, "... features"]]:
         """The memory after an observation, and the features of it."""
         now = spaces.encode(self.observation, obs)
-        x = _through(self.layers, jnp.concatenate([now, *carry.earlier], axis=-1))
-        earlier = (now, *carry.earlier)[: self.stack - 1]
+        x = _through(self.layers, self._gather((now, *carry.earlier)))
+        earlier = (now, *carry.earlier)[: self._kept]
         if self.memory is None:
             return TorsoMemory(earlier, ()), x
         hidden, y = self.memory.step(carry.hidden, x)
@@ -124,8 +144,22 @@ class Torso(eqx.Module):
         seen = [spaces.encode(self.observation, obs)]
         for first in carry.earlier:
             seen.append(_delay(seen[-1], first, resets))
-        x = _through(self.layers, jnp.concatenate(seen, axis=-1))
-        return x, TorsoMemory(tuple(seen[: self.stack - 1]), ())
+        x = _through(self.layers, self._gather(tuple(seen)))
+        return x, TorsoMemory(tuple(seen[: self._kept]), ())
+
+    def _gather(self, seen: tuple[Array, ...]) -> Array:
+        """What the first layer sees: the last observations, and how their planes overlap.
+
+        The overlap of two planes is the sum of their products: that of where the other stands now and
+        where my coin was before says that it took my coin, which no single layer could read otherwise.
+        """
+        parts = list(seen[: self.stack])
+        if self.overlaps and isinstance(self.observation, Box):
+            shape = (self.observation.shape[0], -1)
+            now, before = (x.reshape((*x.shape[:-1], *shape)) for x in seen[:2])
+            overlap = jnp.einsum("...ic,...jc->...ij", now, before)
+            parts.append(overlap.reshape((*overlap.shape[:-2], shape[0] ** 2)))
+        return jnp.concatenate(parts, axis=-1)
 
     def _finish(self, x: Array, y: Array) -> Array:
         return _through(self.after, jnp.concatenate([y, x], axis=-1)) if self.after else y

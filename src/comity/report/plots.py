@@ -10,6 +10,7 @@ import numpy as np
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 COLOURS = ("#2f6db3", "#d1622b", "#3a8f5c", "#8a5bb0", "#b0932f", "#4a9aa5", "#b34f6d", "#6b6f76")
 _STYLE: dict[Any, Any] = {
@@ -22,6 +23,7 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": "#5a6068",
     "ytick.color": "#5a6068",
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#e6e8eb",
     "svg.fonttype": "none",
     "svg.hashsalt": "comity",
@@ -39,12 +41,17 @@ class Curve:
 
 
 def learning_curves(
-    curves: Mapping[str, Curve], ylabel: str, lines: Mapping[str, float] | None = None
+    curves: Mapping[str, Curve | None], ylabel: str, lines: Mapping[str, float] | None = None
 ) -> str:
-    """Curves with confidence bands, and labelled horizontal lines for orientation."""
+    """Curves with confidence bands, and labelled horizontal lines for orientation.
+
+    A name without a curve keeps its colour, so that a name has the same colour in all figures.
+    """
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
         for colour, (name, curve) in zip(_cycle(len(curves)), curves.items(), strict=True):
+            if curve is None:
+                continue
             axes.plot(curve.x, curve.mean, color=colour, label=name, linewidth=1.8)
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         for name, y in (lines or {}).items():
@@ -54,6 +61,7 @@ def learning_curves(
                 textcoords="offset points", ha="right", color="#7a8088",
             )  # fmt: skip
         axes.set_xlabel("iteration")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(ylabel)
         if len(curves) > 1:
             axes.legend(frameon=False, fontsize=9)
@@ -69,19 +77,21 @@ def heat_map(
     centre = float(np.median(mean))
     with plt.rc_context({**_STYLE, "axes.grid": False}):
         figure, axes = plt.subplots(figsize=(size + 1.2, size), layout="constrained")
-        axes.imshow(mean, cmap="RdYlBu", vmin=centre - spread, vmax=centre + spread, aspect="auto")
+        image = axes.imshow(mean, cmap="RdYlBu", vmin=centre - spread, vmax=centre + spread, aspect="auto")
+        shade = image.to_rgba(mean)[..., :3] @ np.asarray([0.299, 0.587, 0.114])
         axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
         axes.set_yticks(range(len(names)), names)
         axes.spines[:].set_visible(False)
         for i in range(len(names)):
             for j in range(len(names)):
+                colour = "#1c1f23" if shade[i, j] > 0.45 else "#ffffff"
                 axes.text(
-                    j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color="#1c1f23"
+                    j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color=colour
                 )
                 if low is not None and high is not None:
                     half = (high[i, j] - low[i, j]) / 2
                     axes.text(
-                        j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=6.5, color="#3c4148"
+                        j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=6.5, color=colour
                     )
         axes.set_xlabel("against")
         axes.set_ylabel("what the row player earns per step")

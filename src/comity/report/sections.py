@@ -34,9 +34,8 @@ def curves_section(runs: Mapping[str, Sequence[Metrics]]) -> str:
     parts = []
     for metric in metrics:
         found = {name: curve(group, metric) for name, group in runs.items()}
-        lines = {name: line for name, line in found.items() if line is not None}
-        if lines:
-            parts.append(html.figure(plots.learning_curves(lines, metric.replace("_", " "))))
+        if any(line is not None for line in found.values()):
+            parts.append(html.figure(plots.learning_curves(found, metric.replace("_", " "))))
     seeds = max((len(group) for group in runs.values()), default=0)
     note = f"Mean over {seeds} seeds with 95% bootstrap bands." if seeds > 1 else "One seed."
     return html.section("Learning curves", html.paragraph(note), *parts)
@@ -108,8 +107,6 @@ def settings_section(experiments: Mapping[str, Mapping[str, Any]]) -> str:
 
 def repeat_section(commands: Sequence[str], versions: Mapping[str, str]) -> str:
     """How to get the same numbers again."""
-    return html.section(
-        "How to repeat it",
-        html.code("\n".join(commands)),
-        html.table(["package", "version"], [[name, value] for name, value in versions.items()]),
-    )
+    rows = [[name, value] for name, value in versions.items()]
+    table = [html.table(["package", "version"], rows)] if rows else []
+    return html.section("How to repeat it", html.code("\n".join(commands)), *table)

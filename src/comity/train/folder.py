@@ -12,6 +12,7 @@ README.md          what all this is
 """
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,11 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, experiment: Experiment, about: dict[str, Any]) -> "RunFolder":
         """A new folder for an experiment; one that exists already is never written into."""
-        if path.exists():
+        if os.path.lexists(path):
             raise ComityError(f"{path} exists already: choose another --out, or go on with it by --resume.")
-        path.mkdir(parents=True)
+        data = experiment.to_data()
+        write_json(path / "config.json", data)
         folder = cls(path)
-        write_json(path / "config.json", experiment.to_data())
         folder.note(**about, status="started")
         write_atomically(path / "README.md", _readme(experiment, path.name).encode())
         return folder
@@ -61,6 +62,16 @@ class RunFolder:
         """The experiment of the run."""
         return Experiment.from_data(read_json(self.path / "config.json", "an experiment"))
 
+    def require_same(self, experiment: Experiment) -> None:
+        """Raises, naming the setting, unless the run is of this very experiment."""
+        difference = _first_difference(self.experiment().to_data(), experiment.to_data())
+        if difference is not None:
+            name, before, now = difference
+            raise ComityError(
+                f"{self.path} cannot be resumed with other settings: its {name} is {json.dumps(before)}, "
+                f"not {json.dumps(now)}. Choose another --out, or leave the setting as it was."
+            )
+
     def note(self, **facts: Any) -> None:
         """Adds facts to run.json."""
         write_json(self.path / "run.json", {**self.notes(), **facts})
@@ -77,6 +88,8 @@ class RunFolder:
         path = self.path / "checkpoints" / f"{iteration:09d}.safetensors"
         about = {"iteration": iteration, "experiment": experiment.to_data()}
         save_arrays(path, CHECKPOINT_FORMAT, about, state)
+        for newer in (found for found in self.checkpoints() if found.name > path.name):
+            newer.rename(newer.with_suffix(".damaged"))  # the run could not go on from it
         for old in self.checkpoints()[:-keep]:
             old.unlink(missing_ok=True)
 
@@ -119,14 +132,18 @@ class RunFolder:
         """The lines of metrics.jsonl."""
         if not self.metrics_path.is_file():
             return []
-        lines = self.metrics_path.read_text(encoding="utf-8").splitlines()
+        lines = self.metrics_path.read_bytes().splitlines()
         rows = []
         for number, line in enumerate(lines, 1):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
+                row = json.loads(line)
+            except (UnicodeDecodeError, json.JSONDecodeError):
                 if number < len(lines):  # a last line cut short by a kill is dropped, others are damage
                     raise ComityError(f"{self.metrics_path}, line {number}, is not JSON.") from None
+                continue
+            if not isinstance(row, dict) or not isinstance(row.get("iteration"), int):
+                raise ComityError(f"{self.metrics_path}, line {number}, is not the metrics of an iteration.")
+            rows.append(row)
         return rows
 
     def rewind_metrics(self, iteration: int) -> None:
@@ -141,6 +158,18 @@ def player_file_name(experiment: Experiment, seat: int) -> str:
     if len(experiment.seating) == 1:
         return "player.safetensors"
     return experiment.game.seats[seat].name.replace(" ", "-") + ".safetensors"
+
+
+def _first_difference(before: Any, now: Any, name: str = "") -> tuple[str, Any, Any] | None:
+    """The name of the first setting that differs, with its two values."""
+    if isinstance(before, dict) and isinstance(now, dict) and before.get("name") == now.get("name"):
+        pairs = [(f"{name}.{key}".lstrip("."), before.get(key), now.get(key)) for key in {**before, **now}]
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        pairs = [(f"{name}[{i}]", old, new) for i, (old, new) in enumerate(zip(before, now, strict=True))]
+    else:
+        return None if before == now else (name, before, now)
+    found = (_first_difference(old, new, inner) for inner, old, new in pairs)
+    return next((difference for difference in found if difference is not None), None)
 
 
 def _readme(experiment: Experiment, name: str) -> str:

@@ -60,24 +60,38 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
     """Trains from the newest sound checkpoint, or from the start, to the end."""
     use_compilation_cache()
     experiment = folder.experiment()
-    state, complaints = folder.restore(experiment)
-    for complaint in complaints:
-        print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
-    if state is None:
-        state = eqx.filter_jit(loop.start)(experiment)
+    state = restore_or_start(folder, experiment)
     folder.rewind_metrics(int(state.iteration))
     trackers = open_trackers(
         folder.path, int(state.iteration), options.tensorboard, options.wandb, experiment.to_data()
     )
-    with _StopRequest() as request:
+    with StopRequest() as request:
         try:
             state = _advance_to_end(folder, experiment, state, options, trackers, report, request)
+        except ComityError as error:
+            folder.note(status="failed", error=str(error))
+            raise
         finally:
             for tracker in trackers:
                 tracker.close()
     folder.save_players(experiment, state)
     folder.note(status="finished", iteration=int(state.iteration))
     return Run(folder.path, experiment, loop.players(experiment, state), folder.metrics())
+
+
+def restore_or_start(folder: RunFolder, experiment: Experiment) -> RunState:
+    """The state of the newest sound checkpoint, with a warning for each that is not; else a new one.
+
+    If there are checkpoints and none is sound, the run is left as it is, since going on from the start
+    would overwrite what it has logged.
+    """
+    state, complaints = folder.restore(experiment)
+    if state is None and complaints:
+        raise ComityError(f"No checkpoint in {folder.path} can be read: {' '.join(complaints)}")
+    for complaint in complaints:
+        print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
+    fresh: RunState = eqx.filter_jit(loop.start)(experiment) if state is None else state
+    return fresh
 
 
 def _advance_to_end(
@@ -87,7 +101,7 @@ def _advance_to_end(
     options: Options,
     trackers: list[Tracker],
     report: Report | None,
-    request: "_StopRequest",
+    request: "StopRequest",
 ) -> RunState:
     advance = eqx.filter_jit(loop.advance, donate="all-except-first")
     saved = time.monotonic()
@@ -123,9 +137,11 @@ def check_finite(metrics: dict[str, np.ndarray], iteration: int, where: Path) ->
         if bad.any():
             first = iteration + int(np.argmax(bad)) + 1
             what = "the parameters are" if name == "finite" else f"the metric {name!r} is"
+            saved = RunFolder(where).checkpoints()
+            kept = f"The last good checkpoint is {saved[-1]}" if saved else "There is no checkpoint yet"
             raise ComityError(
-                f"The run stopped: {what} not finite in iteration {first}. The last good checkpoint is kept "
-                f"in {where}; a smaller learning rate or a smaller max_gradient usually helps."
+                f"The run stopped: {what} not finite in iteration {first}. {kept}; "
+                f"a smaller learning rate or a smaller max_gradient usually helps."
             )
     return {
         name: float(values.mean(dtype=np.float64)) for name, values in metrics.items() if name != "finite"
@@ -143,14 +159,14 @@ def versions() -> dict[str, str]:
     }
 
 
-class _StopRequest:
+class StopRequest:
     """Turns the first Ctrl-C or SIGTERM into a request to stop after this call; a second one is final."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "_StopRequest":
+    def __enter__(self) -> "StopRequest":
         try:
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._stop)

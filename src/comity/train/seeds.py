@@ -9,9 +9,11 @@ with separate runs within floating-point tolerance.
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -26,7 +28,7 @@ from comity.core.types import stack
 from comity.train import loop
 from comity.train.experiment import Experiment
 from comity.train.folder import RunFolder
-from comity.train.runner import Options, check_finite, create
+from comity.train.runner import Options, Stopped, StopRequest, check_finite, create, restore_or_start
 from comity.train.tracking import open_trackers
 
 Parallel = Literal["auto", "processes", "vmap"]
@@ -44,13 +46,16 @@ def train_seeds(
 ) -> list[Path]:
     """Trains an experiment with several seeds, each in a run folder `out/seed-N`, and returns the folders.
 
-    Folders that exist already are resumed.
+    Folders that exist already are resumed, if they are of this experiment.
     """
-    folders = []
-    for seed in seeds:
-        path = out / f"seed-{seed}"
-        with_seed = dataclasses.replace(experiment, seed=seed)
-        folders.append(RunFolder.open(path) if path.exists() else create(with_seed, path, command))
+    runs = {out / f"seed-{seed}": dataclasses.replace(experiment, seed=seed) for seed in seeds}
+    for path, with_seed in runs.items():
+        if path.exists():
+            RunFolder.open(path).require_same(with_seed)
+    folders = [
+        RunFolder.open(path) if path.exists() else create(with_seed, path, command)
+        for path, with_seed in runs.items()
+    ]
     if parallel == "auto":
         parallel = "processes" if jax.default_backend() == "cpu" else "vmap"
     if parallel == "vmap":
@@ -68,10 +73,10 @@ def _train_vectorised(
     report: SeedReport | None,
 ) -> None:
     use_compilation_cache()
-    states = []
-    for seed, folder in zip(seeds, folders, strict=True):
-        state, _ = folder.restore(dataclasses.replace(experiment, seed=seed))
-        states.append(eqx.filter_jit(loop.start)(experiment, seed) if state is None else state)
+    states = [
+        restore_or_start(folder, dataclasses.replace(experiment, seed=seed))
+        for seed, folder in zip(seeds, folders, strict=True)
+    ]
     iterations = {int(state.iteration) for state in states}
     if len(iterations) > 1:
         raise ComityError(
@@ -91,25 +96,37 @@ def _train_vectorised(
         )
     )
     together = stack(states)
-    while iteration < experiment.iterations:
-        count = min(experiment.chunk, experiment.iterations - iteration)
-        together, metrics = advance(experiment, together, count)
+
+    def save(status: str | None) -> None:
         for i, (seed, folder) in enumerate(zip(seeds, folders, strict=True)):
-            own = {name: np.asarray(values[i]) for name, values in metrics.items()}
-            means = check_finite(own, iteration, folder.path)
-            for tracker in trackers[i]:
-                tracker.log(iteration + count, means)
-            if report is not None:
-                report(seed, iteration + count, means)
-        iteration += count
-    for i, (seed, folder) in enumerate(zip(seeds, folders, strict=True)):
-        own_state = jax.tree.map(lambda x, i=i: x[i], together)
-        with_seed = dataclasses.replace(experiment, seed=seed)
-        folder.save(with_seed, own_state, options.keep)
-        folder.save_players(with_seed, own_state)
-        folder.note(status="finished", iteration=iteration)
-        for tracker in trackers[i]:
-            tracker.close()
+            own_state = jax.tree.map(lambda x, i=i: x[i], together)
+            with_seed = dataclasses.replace(experiment, seed=seed)
+            folder.save(with_seed, own_state, options.keep)
+            if status is not None:
+                folder.save_players(with_seed, own_state)
+                folder.note(status=status, iteration=iteration)
+
+    saved = time.monotonic()
+    with StopRequest() as request:
+        while iteration < experiment.iterations and not request.stopped:
+            count = min(experiment.chunk, experiment.iterations - iteration)
+            together, metrics = advance(experiment, together, count)
+            for i, (seed, folder) in enumerate(zip(seeds, folders, strict=True)):
+                own = {name: np.asarray(values[i]) for name, values in metrics.items()}
+                means = check_finite(own, iteration, folder.path)
+                for tracker in trackers[i]:
+                    tracker.log(iteration + count, means)
+                if report is not None:
+                    report(seed, iteration + count, means)
+            iteration += count
+            if time.monotonic() - saved >= options.checkpoint_seconds:
+                save(None)
+                saved = time.monotonic()
+        save("finished" if iteration == experiment.iterations else "stopped")
+    for tracker in (tracker for own_trackers in trackers for tracker in own_trackers):
+        tracker.close()
+    if iteration < experiment.iterations:
+        raise Stopped
 
 
 def _train_processes(
@@ -133,10 +150,12 @@ def _train_processes(
                 message = json.loads(line)
                 if report is not None:
                     report(seed, message["iteration"], message["metrics"])
+            said = process.stderr.read().strip() if process.stderr is not None else ""
             if process.wait() != 0:
-                reason = process.stderr.read().strip() if process.stderr is not None else ""
                 with lock:
-                    failures.append(f"seed {seed}: {reason or 'the process died'}")
+                    failures.append(f"seed {seed}: {said or 'the process died'}")
+            elif said:
+                print(f"seed {seed}: {said}", file=sys.stderr)
 
     threads = [threading.Thread(target=work) for _ in range(min(os.cpu_count() or 1, len(seeds)))]
     for thread in threads:
@@ -144,9 +163,11 @@ def _train_processes(
     try:
         for thread in threads:
             thread.join()
-    except KeyboardInterrupt:  # the workers got the signal too: each saves and stops
+    except KeyboardInterrupt:  # the workers get the signal too: each saves and stops
         with lock:
             waiting.clear()
+            for process in running:
+                process.send_signal(signal.SIGINT)
         for thread in threads:
             thread.join()
         raise
@@ -161,4 +182,5 @@ def _start_worker(path: Path, options: Options) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # Ctrl-C reaches a worker once, through the process that waits for it
     )

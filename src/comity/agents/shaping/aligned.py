@@ -102,6 +102,8 @@ class AlignedAgent(Agent):
     final_critic_learning_rate: eqx.AbstractVar[float]
     decay_from: eqx.AbstractVar[float]
     target_rate: eqx.AbstractVar[float]
+    spread: eqx.AbstractVar[float]
+    final_spread: eqx.AbstractVar[float]
     max_gradient: eqx.AbstractVar[float]
 
     def __check_init__(self) -> None:
@@ -111,11 +113,12 @@ class AlignedAgent(Agent):
         shares = ["discount", "past_discount", "decay_from"]
         shares += [f"{name}_trace" for name in ("own", "past", "opponent", "critic")]
         shares += [f"final_{name}" for name in ("entropy", "learning_rate", "critic_learning_rate")]
+        shares += ["final_spread"]
         for name in shares:
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, name, value, "between 0 and 1")
         require(0.0 < self.target_rate <= 1.0, "target_rate", self.target_rate, "above 0 and at most 1")
-        for name in ("learning_rate", "critic_learning_rate", "max_gradient"):
+        for name in ("learning_rate", "critic_learning_rate", "spread", "max_gradient"):
             require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
 
     def check(self, seat: Seat) -> None:
@@ -128,7 +131,7 @@ class AlignedAgent(Agent):
 
     def init(self, key: Key, seat: Seat) -> AlignedState:
         policy_key, critic_key = jax.random.split(key)
-        policy = Policy(self.network, seat, policy_key)
+        policy = self._narrowed(Policy(self.network, seat, policy_key), jnp.float32(0.0))
         features = policy.torso.features if self.network.shared else None
         rewards = 2 if self.opponent_critic == "learned" else 1
         network = self.network if self.network.shared else self.critic_network
@@ -254,6 +257,7 @@ class AlignedAgent(Agent):
             critic_optimiser, critic_gradient, state.critic_memory, state.critic,
             self.faded(self.final_critic_learning_rate, progress),
         )  # fmt: skip
+        policy = self._narrowed(policy, progress)
         target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), state.target, critic)
         return AlignedState(policy, critic, target, policy_memory, critic_memory)
 
@@ -261,6 +265,13 @@ class AlignedAgent(Agent):
         """A factor that is 1 until `decay_from` of the training and then falls linearly to `final`."""
         rest = max(1.0 - self.decay_from, 1e-6)
         return 1.0 + (final - 1.0) * jnp.clip((progress - self.decay_from) / rest, 0.0, 1.0)
+
+    def _narrowed(self, policy: Policy, progress: Float[Array, ""]) -> Policy:
+        """The policy with the spread of continuous actions held below its bound, which may fall."""
+        if policy.head.log_std is None:
+            return policy
+        bound = jnp.log(self.spread * self.faded(self.final_spread, progress))
+        return eqx.tree_at(lambda p: p.head.log_std, policy, jnp.minimum(policy.head.log_std, bound))
 
     def _says(
         self, state: AlignedState, joint: Trajectory, seats: tuple[int, ...], data: Streams

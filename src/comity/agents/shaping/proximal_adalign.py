@@ -56,6 +56,8 @@ class ProximalAdvantageAlignment(AlignedAgent):
     final_critic_learning_rate: float = 1.0  # share of it left at the end
     decay_from: float = 0.5  # share of the training after which these fall to their final shares
     target_rate: float = 1.0  # how fast the slow critic follows (1: no slow copy, .01: an EMA of .99)
+    spread: float = 1.0  # largest standard deviation of continuous actions, before squashing
+    final_spread: float = 1.0  # share of it left at the end
     max_gradient: float = 1.0  # largest norm of the gradients
 
     def __check_init__(self) -> None:

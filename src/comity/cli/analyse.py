@@ -1,0 +1,133 @@
+"""`comity analyse LEAGUE.json`: a league as an empirical game."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+
+from comity.cli.solve import console, counted, save_picture, short, show, together
+from comity.core.errors import ComityError, require
+from comity.evaluate.league import League, read_league
+from comity.report.analysis import analyse, draw_population
+
+LEARNER = {"network.kind": "mlp", "learning_rate": 0.01, "entropy": 0.0}
+
+
+@dataclass
+class Settings:
+    """Prints the equilibria, alpha-rank, ratings and exploitability of a league's players.
+
+    The players are the strategies of the empirical game; what they earned, with its uncertainty, are the
+    payoffs.
+    """
+
+    # what `comity league ... --json FILE` wrote
+    source: tyro.conf.Positional[Annotated[Path, tyro.conf.arg(metavar="LEAGUE.json")]]
+    json: bool = False  # print JSON for a program instead of tables
+    picture: Path | None = None  # draw the replicator dynamics among three players: .png, .svg or .pdf
+    members: tuple[str, ...] = ()  # the three players in the picture; by default the first by alpha-rank
+    resamples: int = 100  # leagues drawn within the confidence intervals, for the interval of alpha-rank
+    seed: int = 0  # everything random follows from it
+    # train a best response against these players of the league: NAME if scripted, else NAME=PLAYER
+    fresh: tuple[str, ...] = ()
+    learner: str = "a2c"  # the agent that learns the best response
+    iterations: int = 300  # iterations of its training
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Analyses a league."""
+    settings = tyro.cli(Settings, args=arguments or ["--help"], prog="comity analyse")
+    require(settings.resamples >= 0, "resamples", settings.resamples, "at least 0")
+    require(settings.iterations >= 1, "iterations", settings.iterations, "at least 1")
+    league = read_league(settings.source)
+    report = analyse(league, settings.resamples, settings.seed)
+    if settings.picture is not None:
+        save_picture(draw_population(league, report, settings.members), settings.picture)
+    if settings.fresh:
+        report["exploitability"]["fresh"] = _fresh(league, settings)
+    if settings.json:
+        print(json.dumps(report, allow_nan=False))
+    else:
+        print_analysis(league, report)
+    return 0
+
+
+def _fresh(league: League, settings: Settings) -> dict[str, Any]:
+    """What a freshly trained best response gains against each of some players."""
+    from comity.api import load_player
+    from comity.games.transforms import with_horizon
+    from comity.play.specs import game_from_data, make_agent
+    from comity.psro import exploit
+
+    game = with_horizon(game_from_data(league.game), league.horizon)
+    agent = make_agent(settings.learner, game, **(LEARNER if settings.learner in ("a2c", "ppo") else {}))
+    found = {}
+    for source in settings.fresh:
+        label, separator, rest = source.partition("=")
+        if label not in league.players:
+            raise ComityError(f"{label!r} is not in the league: its players are {', '.join(league.players)}.")
+        player = load_player(rest if separator else label, game)
+        answer = exploit(game, player, agent, iterations=settings.iterations, seed=settings.seed)
+        found[label] = {
+            "gain": answer.mean.mean,
+            "low": answer.mean.low,
+            "high": answer.mean.high,
+            "earns": float(np.mean(answer.answer)),
+        }
+    return found
+
+
+def print_analysis(league: League, report: dict[str, Any]) -> None:
+    """The analysis as tables."""
+    out = console()
+    number = counted(len(league.players), "player", "players")
+    out.print(f"{league.game['name']}: {number}, {league.episodes} episodes each\n")
+    rows = []
+    for k, found in enumerate(report["equilibria"], 1):
+        low, high = found["regret_interval"]
+        mixtures = [
+            ", ".join(f"{name} {short(p)}" for name, p in found["strategies"][side].items())
+            for side in ("row", "column")
+        ]
+        rows.append([str(k), *mixtures, together(found["payoffs"]), f"{low:.3g} to {high:.3g}"])
+    headings = ["", "one population", "the other", "payoffs", "true regret within"]
+    show(
+        out,
+        counted(len(rows), "equilibrium of the league", "equilibria of the league"),
+        headings,
+        rows,
+        left=3,
+    )
+    _show_players(out, league, report)
+    if "ratings" in report:
+        share = report["ratings"]["cyclic_share"]
+        out.print(
+            f"cyclic part: {share:.1%} of what players gain over each other is cyclic, which no rating shows"
+        )
+    for name, found in report.get("exploitability", {}).get("fresh", {}).items():
+        interval = f"{short(found['low'])} to {short(found['high'])}"
+        out.print(f"a fresh best response gains {short(found['gain'])} per step against {name} ({interval})")
+    for note in report["notes"]:
+        out.print(f"note: {note}")
+
+
+def _show_players(out: Console, league: League, report: dict[str, Any]) -> None:
+    rank, exploited = report["alpha_rank"], report["exploitability"]
+    headings = ["player", "best exploiter", "its gain", "others' lead", "Elo", "alpha-rank"]
+    rows = []
+    for i, name in enumerate(league.players):
+        gain = exploited["by_league"][i]
+        cells = [name, exploited["exploiter"][i] if gain > 0 else "nobody", short(gain)]
+        cells.append(short(exploited["gap"][i]) if "gap" in exploited else "-")
+        cells.append(f"{report['ratings']['elo'][i]:+.0f}")
+        if rank is None:
+            cells.append("-")
+        else:
+            interval = f" ({rank['low'][i]:.2f} to {rank['high'][i]:.2f})" if "low" in rank else ""
+            cells.append(f"{rank['distribution'][i]:.3f}{interval}")
+        rows.append(cells)
+    show(out, "Players", headings, rows, left=2)

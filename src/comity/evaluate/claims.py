@@ -1,0 +1,89 @@
+"""Published results and what Comity's players must reach, game by game, as data.
+
+Sources: Duque et al., 2024, "Advantage Alignment Algorithms" (leagues of figures 2 and 3); for the Coin
+Game also the authors' checkpoints, measured at equal horizons.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number: what a player earns per step, or what the other earns, or how often it cooperates.
+
+    `kind` is `self` (seeds against themselves), `own` and `other` (against a scripted player),
+    `worst-self` (the worst seed), or `cooperates` (P(cooperate) in a state). `sign` is 1 where more is
+    better and -1 where less is.
+    """
+
+    label: str
+    kind: Literal["self", "worst-self", "own", "other", "cooperates"]
+    against: str = ""
+    horizon: int = 50
+    published: float | None = None
+    must: float | None = None
+    aim: float | None = None
+    sign: int = 1
+
+
+@dataclass(frozen=True)
+class Study:
+    """A game, the agent that is studied in it, and the claims about it."""
+
+    game: str
+    agent: str
+    claims: tuple[Claim, ...]
+    note: str
+
+
+STUDIES = {
+    "ipd": Study(
+        "prisoners-dilemma",
+        "adalign",
+        (
+            Claim("self-play", "self", horizon=16, must=-1.10, aim=-1.0),
+            Claim("against always-defect", "own", "always-defect", 16, must=-2.10),
+            Claim("with always-cooperate", "own", "always-cooperate", 16),
+            Claim("P(C) at the start", "cooperates", "start", 16, published=1.0, must=0.90),
+            Claim("P(C) after CC", "cooperates", "CC", 16, published=1.0, must=0.95),
+            Claim("P(C) after CD", "cooperates", "CD", 16, published=0.0, must=0.15, sign=-1),
+            Claim("P(C) after DC", "cooperates", "DC", 16, published=1.0),
+            Claim("P(C) after DD", "cooperates", "DD", 16, published=0.0),
+        ),
+        "The paper shows its result as a picture close to tit-for-tat, whose probabilities stand here.",
+    ),
+    "coin": Study(
+        "coin",
+        "adalign",
+        (
+            Claim("self-play", "self", horizon=50, published=0.305, must=0.30, aim=0.33),
+            Claim("self-play, worst seed", "worst-self", horizon=50, published=0.19, must=0.25),
+            Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.352, must=0.34),
+            Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.331, must=0.30),
+            Claim(
+                "against always-defect", "own", "always-defect", 50, published=-0.062, must=-0.06, aim=-0.03
+            ),
+            Claim("  always-defect earns", "other", "always-defect", 50, published=0.109),
+            Claim("self-play", "self", horizon=16, published=0.290, must=0.285),
+            Claim("with always-cooperate", "own", "always-cooperate", 16, published=0.352),
+            Claim("  always-cooperate earns", "other", "always-cooperate", 16, published=0.319),
+            Claim("against always-defect", "own", "always-defect", 16, published=-0.070, must=-0.08),
+            Claim("  always-defect earns", "other", "always-defect", 16, published=0.134),
+            Claim("against random", "own", "random", 16, published=0.261),
+        ),
+        "Published: the authors' ten checkpoints at each horizon; against random, the paper's league.",
+    ),
+    "negotiation": Study(
+        "negotiation",
+        "adalign",
+        (
+            Claim("self-play", "self", horizon=50, published=0.314, must=0.40, aim=0.45),
+            Claim("against always-defect", "own", "always-defect", 50, published=0.284, must=0.28),
+            Claim("  always-defect earns", "other", "always-defect", 50, published=0.324),
+            Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.418, must=0.42),
+            Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.371, must=0.37),
+        ),
+        "Published: the paper's league, of an intermediate run; its training curve rises above .40 later.",
+    ),
+}

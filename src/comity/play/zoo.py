@@ -1,0 +1,37 @@
+"""The zoo: trained players that ship with Comity, named `zoo:GAME/AGENT/SEED` as in `zoo:coin/adalign/3`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from comity.core.errors import ComityError, unknown_name
+
+PREFIX = "zoo:"
+FOLDER = Path(__file__).parent.parent / "zoo"
+
+
+def zoo_names(game: str | None = None) -> list[str]:
+    """The names of all players in the zoo, or of those of one game."""
+    files = sorted(
+        FOLDER.glob("*/*/*.safetensors"), key=lambda path: (path.parts[-3:-1], len(path.stem), path)
+    )
+    names = [f"{PREFIX}{path.parts[-3]}/{path.parts[-2]}/{path.stem}" for path in files]
+    return [name for name in names if game is None or name.startswith(f"{PREFIX}{game}/")]
+
+
+def zoo_file(name: str) -> Path:
+    """The file of a player in the zoo."""
+    if name not in zoo_names():
+        raise unknown_name("player in the zoo", name, zoo_names())
+    return FOLDER / (name.removeprefix(PREFIX) + ".safetensors")
+
+
+def zoo_recipe(game: str, agent: str) -> Any:
+    """The experiment that the zoo's players of an agent in a game come from, as JSON data."""
+    path = FOLDER / game / agent / "experiment.json"
+    if not path.is_file():
+        known = [f"{p.parts[-3]}/{p.parts[-2]}" for p in FOLDER.glob("*/*/experiment.json")]
+        raise ComityError(
+            f"The zoo has no recipe for {agent} in {game}; there are: {', '.join(sorted(known))}."
+        )
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,79 @@
+"""Time stepping on simplices, shared by the learning dynamics.
+
+`runge_kutta` makes one classical step of order 4 for x' = velocity(x):
+
+    k1 = f(x), k2 = f(x + h k1 / 2), k3 = f(x + h k2 / 2), k4 = f(x + h k3),
+    x + h (k1 + 2 k2 + 2 k3 + k4) / 6.
+
+Source: Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", 1993, section II.1.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from comity.theory.errors import TheoryError
+
+State = TypeVar("State")
+
+
+def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*batch n"]:
+    """`x` without rounding errors: at least 0, sum 1."""
+    positive = jnp.maximum(x, 0.0)
+    return positive / jnp.sum(positive, axis=axis, keepdims=True)
+
+
+def broadcast_starts(
+    payoffs: Float[Array, "*games m n"], *starts: Float[Array, "*starts _"]
+) -> tuple[Array, ...]:
+    """`starts` with the batch axes of games and of each other."""
+    batch = jnp.broadcast_shapes(payoffs.shape[:-2], *(x.shape[:-1] for x in starts))
+    return tuple(jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in starts)
+
+
+def runge_kutta(velocity: Callable[[State], State], step_size: Any, state: State, axis: int = -1) -> State:
+    """One step of order 4; every leaf of `state` is a batch of points on a simplex along `axis`."""
+
+    def moved(by: Any, along: State) -> State:
+        return jax.tree.map(lambda x, k: x + by * k, state, along)
+
+    k1 = velocity(state)
+    k2 = velocity(moved(0.5 * step_size, k1))
+    k3 = velocity(moved(0.5 * step_size, k2))
+    k4 = velocity(moved(step_size, k3))
+    return jax.tree.map(
+        lambda x, a, b, c, d: on_simplex(x + (step_size / 6.0) * (a + 2.0 * (b + c) + d), axis),
+        state, k1, k2, k3, k4,
+    )  # fmt: skip
+
+
+def follow(
+    step: Callable[[State], State],
+    start: State,
+    steps: int,
+    keep_every: int,
+    seen: Callable[[State], Any] | None = None,
+) -> Any:
+    """The start and every `keep_every`-th of `steps` states after it, stacked along a new first axis.
+
+    `seen` maps a state to what is kept of it; the state itself if left out.
+    """
+    if steps < 0 or keep_every < 1 or steps % keep_every:
+        raise TheoryError(
+            f"steps is {steps} and keep_every {keep_every}; a number of steps that is a multiple of "
+            "keep_every (at least 1) would work."
+        )
+
+    def view(state: State) -> Any:
+        return state if seen is None else seen(state)
+
+    # The start is kept by a round of no steps, so that no second copy of all states is made to prepend it.
+    def kept(state: State, count: Array) -> tuple[State, Any]:
+        after = jax.lax.fori_loop(0, count, lambda _, x: step(x), state)
+        return after, view(after)
+
+    counts = jnp.full(steps // keep_every + 1, keep_every).at[0].set(0)
+    return jax.lax.scan(kept, start, counts)[1]

@@ -1,0 +1,78 @@
+"""Linear programs, as precise as the solver allows.
+
+HiGHS (in SciPy) solves  min c z  subject to  upper z <= upper_limit,  equal z = equal_value,  bounds.
+Its usual tolerance of 1e-7 is too coarse for an equilibrium, so it is asked for 1e-10.
+"""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from jaxtyping import Float
+from scipy import optimize
+
+from comity.theory.errors import NoConvergenceError
+
+PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+class Solution(NamedTuple):
+    point: Float[np.ndarray, " columns"]
+    value: float
+    upper_duals: Float[np.ndarray, " limits"]  # how much each upper limit is worth, at least 0
+    equal_duals: Float[np.ndarray, " equations"]
+
+
+def minimise(
+    cost: np.ndarray,
+    upper: Float[np.ndarray, "limits columns"] | None = None,
+    upper_limit: np.ndarray | None = None,
+    equal: Float[np.ndarray, "equations columns"] | None = None,
+    equal_value: np.ndarray | None = None,
+    bounds: object = (0, None),
+) -> Solution | None:
+    """The optimum; None if no point is feasible."""
+    solve = cast(Any, optimize.linprog)
+    arguments: dict[str, Any] = {
+        "A_ub": upper,
+        "b_ub": upper_limit,
+        "A_eq": equal,
+        "b_eq": equal_value,
+        "bounds": bounds,
+        "method": "highs",
+    }
+    result = solve(cost, **arguments, options=PRECISE)
+    if result.status == 4:  # numerical trouble at this precision
+        result = solve(cost, **arguments)
+    if result.status == 2:
+        return None
+    if result.status != 0:
+        raise NoConvergenceError(
+            f"The linear program was not solved ({result.message}); payoffs of similar size would work."
+        )
+    return Solution(
+        np.asarray(result.x),
+        float(result.fun),
+        -np.asarray(result.ineqlin.marginals),
+        np.asarray(result.eqlin.marginals),
+    )
+
+
+def solved(solution: Solution | None, what: str) -> Solution:
+    """`solution`, for programs that always have one."""
+    if solution is None:
+        raise NoConvergenceError(
+            f"The linear program for {what} was lost to rounding; payoffs of similar size would work."
+        )
+    return solution
+
+
+def probabilities(weights: np.ndarray) -> np.ndarray:
+    """`weights` without the rounding: at least 0, sum 1."""
+    clipped = weights.clip(0.0)
+    return clipped / clipped.sum()
+
+
+def unit_range(payoffs: np.ndarray) -> np.ndarray:
+    """`payoffs` shifted and scaled into [0, 1]: linear programs are solved to an absolute tolerance."""
+    low, high = payoffs.min(), payoffs.max()
+    return (payoffs - low) / (high - low or 1.0)
