@@ -20,8 +20,11 @@ $(VENV)/.dev: $(VENV)/.core
 demo: $(VENV)/.core ## trains, plays a league and writes a report, in minutes
 	$(BIN)/python experiments/prisoners_dilemma/demo.py
 
+# The fast tests compile much and compute little, so the compiler's costly passes are left out.
+QUICK_COMPILE := --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true
+
 test: $(VENV)/.dev ## the tests, in parallel
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow
