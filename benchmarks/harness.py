@@ -70,9 +70,8 @@ def measure(
 
 def report(title: str, rows: list[Measurement], peak: float, out: Path) -> None:
     """Prints a table and writes JSON."""
-    print(
-        f"{title}: matrix product {peak:.0f} GFLOP per CPU-second, {platform.machine()}, jax {jax.__version__}"
-    )
+    where = f"{platform.machine()}, jax {jax.__version__}"
+    print(f"{title}: matrix product {peak:.0f} GFLOP per CPU-second, {where}")
     print(f"{'':40s}{'compile s':>10s}{'CPU s':>10s}{'steps/s':>12s}{'GFLOP':>8s}{'of peak':>9s}")
     for row in rows:
         steps = "" if row.steps_per_second is None else f"{row.steps_per_second:,.0f}"

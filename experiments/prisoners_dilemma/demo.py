@@ -28,7 +28,7 @@ from comity.train.runner import Options, Run, create, run, versions
 
 GAME = make_game("prisoners-dilemma")
 TABLE = {"network.kind": "tabular"}
-NAIVE = make_agent("a2c", GAME, **TABLE, learning_rate=0.02, discount=0.9, entropy=0.01, final_entropy=0.0)
+NAIVE = make_agent("a2c", GAME, **TABLE, learning_rate=0.05, discount=0.9, entropy=0.5, final_entropy=0.1)
 ALIGNED = make_agent(
     "adalign",
     GAME,
@@ -50,8 +50,8 @@ ALIGNED = make_agent(
 
 # name: agent, game, iterations
 LEARNERS: dict[str, tuple[Agent, Environment, int]] = {
-    "naive": (NAIVE, GAME, 1500),
-    "naive, shared reward": (NAIVE, SharedReward(game=GAME), 1500),
+    "naive": (NAIVE, GAME, 2000),
+    "naive, shared reward": (NAIVE, SharedReward(game=GAME), 2000),
     "adalign": (ALIGNED, GAME, 5000),
 }
 STRATEGIES = ("always-cooperate", "always-defect", "tit-for-tat", "grim-trigger", "random")
@@ -60,7 +60,7 @@ STRATEGIES = ("always-cooperate", "always-defect", "tit-for-tat", "grim-trigger"
 def train(name: str, out: Path) -> Run:
     """Trains one learner with seed 0."""
     agent, game, iterations = LEARNERS[name]
-    experiment = make_experiment(game, agent, iterations=iterations, batch=64, chunk=50)
+    experiment = make_experiment(game, agent, iterations=iterations, batch=128, chunk=50)
     folder = create(experiment, out / name.replace(", ", "-").replace(" ", "-"), "make demo")
     with Progress({0: f"{name:<22}"}, iterations) as progress:
         return run(folder, Options(), lambda i, metrics: progress.update(0, i, metrics))

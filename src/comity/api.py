@@ -9,7 +9,7 @@ import jax
 
 from comity.agents.registry import is_scripted
 from comity.core.errors import ComityError
-from comity.core.types import Agent, Environment, Matchmaker, Player
+from comity.core.types import Agent, Environment, Matchmaker, PerSeat, Player
 from comity.evaluate.league import League, play_league
 from comity.play.player_file import read_player
 from comity.play.specs import make_agent, make_game
@@ -55,10 +55,10 @@ def load_player(source: str | Path, game: Environment | None = None, seat: int =
         return scripted_player(name, game, seat)
     path = Path(source)
     if path.is_dir():
-        files = RunFolder.open(path).player_files()
-        if not files:
+        saved = [read_player(file) for file in RunFolder.open(path).player_files()]
+        if not saved:
             raise ComityError(f"{path} has no players yet: let the run finish, or stop it with Ctrl-C.")
-        return read_player(files[min(seat, len(files) - 1)]).player
+        return next((found for found in saved if found.seat == seat), saved[0]).player
     if path.is_file():
         return read_player(path).player
     if game is not None and not path.suffix and "/" not in name:
@@ -89,14 +89,16 @@ def league(
     """
     if not isinstance(players, Mapping):
         players = {Path(source).name: source for source in players}
-    return play_league(
-        game, {name: _as_player(source, game) for name, source in players.items()}, episodes, horizon, seed
-    )
+    everyone = {name: _as_players(source, game) for name, source in players.items()}
+    return play_league(game, everyone, episodes, horizon, seed)
 
 
-def _as_player(source: str | Path | Player | Run, game: Environment) -> Player:
+def load_players(source: str | Path, game: Environment) -> PerSeat[Player]:
+    """Who a source is in each seat of a game: a run with a player per seat gives each seat its own."""
+    return tuple(load_player(source, game, seat) for seat in range(len(game.seats)))
+
+
+def _as_players(source: str | Path | Player | Run, game: Environment) -> PerSeat[Player]:
     if isinstance(source, Player):
-        return source
-    if isinstance(source, Run):
-        return source.players[0]
-    return load_player(source, game)
+        return (source,) * len(game.seats)
+    return source.players if isinstance(source, Run) else load_players(source, game)

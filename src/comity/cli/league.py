@@ -11,10 +11,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from comity.api import load_player
+from comity.api import load_players
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
-from comity.core.types import Environment, Player
+from comity.core.types import Environment, PerSeat, Player
 from comity.evaluate.league import League, play_league
 from comity.games.registry import GAMES
 
@@ -81,8 +81,8 @@ def _parse(game_name: str, arguments: list[str]) -> Any:
     return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 
-def _players(sources: list[str], game: Environment) -> dict[str, Player]:
-    players: dict[str, Player] = {}
+def _players(sources: list[str], game: Environment) -> dict[str, PerSeat[Player]]:
+    players: dict[str, PerSeat[Player]] = {}
     for source in sources:
         label, separator, rest = source.partition("=")
         if not separator:
@@ -92,11 +92,11 @@ def _players(sources: list[str], game: Environment) -> dict[str, Player]:
             raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
         if label in players:
             raise ComityError(f"Two players are called {label!r}: give them names, as in first={source}.")
-        players[label] = load_player(rest, game)
+        players[label] = load_players(rest, game)
     return players
 
 
-def _play(settings: Any, players: dict[str, Player]) -> League:
+def _play(settings: Any, players: dict[str, PerSeat[Player]]) -> League:
     with Console(stderr=True).status(f"{len(players)} players, every one against every one"):
         return play_league(settings.game, players, settings.episodes, settings.horizon, settings.seed)
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from comity.core.errors import ComityError, require
 from comity.core.files import read_json, write_atomically, write_json
-from comity.core.types import Environment, Player
+from comity.core.types import Environment, PerSeat, Player
 from comity.evaluate.statistics import bootstrap_mean
 from comity.games.transforms import with_horizon
 from comity.play.match import match_rewards
@@ -94,14 +94,15 @@ def read_league(path: Path) -> League:
 
 def play_league(
     game: Environment,
-    players: Mapping[str, Player],
+    players: Mapping[str, Player | PerSeat[Player]],
     episodes: int = 100,
     horizon: int | None = None,
     seed: int = 0,
 ) -> League:
     """Plays every player against every player.
 
-    The seats of each pairing are filled in every way; each arrangement plays `episodes` episodes.
+    The seats of each pairing are filled in every way; each arrangement plays `episodes` episodes. Where
+    the seats differ, a player may be given as a tuple: who it is in each seat.
     """
     require(episodes >= 1, "episodes", episodes, "at least 1")
     require(len(players) >= 1, "players", list(players), "at least one player")
@@ -110,15 +111,27 @@ def play_league(
     if length is None:
         raise ComityError("This game has no fixed length: give the league a horizon.")
     names = tuple(players)
-    for name, player in players.items():
-        _check_player(game, name, player)
-    pairings = _pairings(len(names), len(game.seats))
-    rewards = match_rewards(
-        game, list(players.values()), pairings.seated, jax.random.key(seed), episodes, length
-    ).astype(np.float64)
+    seats = len(game.seats)
+    everyone: list[Player] = []
+    for name, given in players.items():
+        by_seat = (given,) * seats if isinstance(given, Player) else given
+        require(
+            len(by_seat) == seats,
+            name,
+            f"{len(by_seat)} players",
+            f"one player, or one for each of {seats} seats",
+        )
+        for seat, player in enumerate(by_seat):
+            _check_player(game, name, player, seat)
+        everyone += by_seat
+    pairings = _pairings(len(names), seats)
+    members = pairings.seated * seats + np.arange(seats)
+    rewards = match_rewards(game, everyone, members, jax.random.key(seed), episodes, length).astype(
+        np.float64
+    )
     samples = np.zeros((len(names), len(names), episodes))
     for focal, other, seat, pairing in pairings.roles:
-        samples[focal, other] += rewards[pairing, seat] / len(game.seats)
+        samples[focal, other] += rewards[pairing, seat] / seats
     if not np.isfinite(samples).all():
         raise ComityError("The rewards are not finite numbers in float32: use smaller payoffs.")
     return _summarise(game, length, episodes, seed, names, samples)
@@ -146,18 +159,16 @@ def _pairings(players: int, seats: int) -> _Pairings:
     return _Pairings(np.asarray(seated), roles)
 
 
-def _check_player(game: Environment, name: str, player: Player) -> None:
-    for seat in game.seats:
-        try:
-            player.agent.check(seat)
-        except ComityError as error:
-            raise ComityError(f"{name} cannot play in this game: {error}") from None
-        template = jax.eval_shape(
-            lambda seat=seat: player.agent.params(player.agent.init(jax.random.key(0), seat))
-        )
-        shapes = [leaf.shape for leaf in jax.tree.leaves(template)]
-        if shapes != [leaf.shape for leaf in jax.tree.leaves(player.params)]:
-            raise ComityError(f"{name} was trained in a game of another shape and cannot play in this one.")
+def _check_player(game: Environment, name: str, player: Player, seat: int) -> None:
+    place = game.seats[seat]
+    try:
+        player.agent.check(place)
+    except ComityError as error:
+        raise ComityError(f"{name} cannot play in this game: {error}") from None
+    template = jax.eval_shape(lambda: player.agent.params(player.agent.init(jax.random.key(0), place)))
+    shapes = [leaf.shape for leaf in jax.tree.leaves(template)]
+    if shapes != [leaf.shape for leaf in jax.tree.leaves(player.params)]:
+        raise ComityError(f"{name} was trained in a game of another shape and cannot play in this one.")
 
 
 def _summarise(

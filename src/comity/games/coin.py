@@ -86,7 +86,7 @@ class CoinGame(Environment):
         takes = players == state.coin
         owns = jnp.arange(self.players) == state.owner
         stolen = jnp.any(takes & ~owns)
-        rewards = self.reward * takes - self.penalty * (owns & stolen)
+        rewards = self.reward * takes.astype(jnp.float32) - self.penalty * (owns & stolen).astype(jnp.float32)
         taken = jnp.any(takes)
         state = CoinState(
             players,
@@ -96,7 +96,7 @@ class CoinGame(Environment):
         )
         step = TimeStep(
             obs=self._observe(state),
-            reward=tuple(rewards.astype(jnp.float32)),
+            reward=tuple(rewards),
             terminated=jnp.bool_(False),
             truncated=jnp.bool_(False) if self.horizon is None else state.time >= self.horizon,
             alive=(jnp.bool_(True),) * self.players,
@@ -110,8 +110,8 @@ class CoinGame(Environment):
         grid[coin // self.width][coin % self.width] = chr(ord("a") + owner)
         for i, cell in enumerate(np.asarray(state.players).tolist()):
             row, column = cell // self.width, cell % self.width
-            letter = chr(ord("A") + i)
-            grid[row][column] = "*" if grid[row][column].isupper() else letter
+            there = grid[row][column]
+            grid[row][column] = chr(ord("A") + i) if there == "." or there.islower() else "*"
         return "\n".join(" ".join(row) for row in grid)
 
     def _free_cell(self, players: Int[Array, " players"], key: Key) -> Int[Array, ""]:

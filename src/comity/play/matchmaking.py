@@ -128,7 +128,8 @@ class AgentReplayBuffer(Matchmaker):
         count = jnp.minimum(stored, self.capacity).astype(jnp.float32)
         drawn = jnp.power(jax.random.uniform(key, (self.groups,)), self.early)
         oldest = jnp.where(stored > self.capacity, stored % self.capacity, 0)
-        index = (oldest + jnp.floor(drawn * count).astype(jnp.int32)) % self.capacity
+        place = jnp.minimum(jnp.floor(drawn * count), count - 1.0)
+        index = (oldest + place.astype(jnp.int32)) % self.capacity
         present = jnp.arange(self.groups) < round(self.current_share * self.groups)
 
         def pick(past: Array, now: Array) -> Array:

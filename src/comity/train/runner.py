@@ -52,7 +52,11 @@ class Run:
 
 
 def create(experiment: Experiment, out: Path, command: str | None = None) -> RunFolder:
-    """A new run folder with its experiment."""
+    """A new run folder with its experiment.
+
+    One iteration is traced first, so that whatever an agent refuses is refused before anything exists.
+    """
+    jax.eval_shape(lambda: loop.iterate(experiment, loop.start(experiment)))
     return RunFolder.create(out, experiment, {"versions": versions(), "command": command})
 
 

@@ -215,9 +215,10 @@ class AlignedAgent(Agent):
         seats: tuple[int, ...],
     ) -> Float[Array, ""]:
         """Huber loss to TD(lambda) targets (values) or SARSA targets (action values) of the slow critic."""
+        own_seat = seats[0]
         if self.opponent_critic == "own-view":
             seats = tuple(range(len(joint.obs)))  # the critic is asked about all views, so it learns from all
-        data = streams(joint, seats)
+        data = _views(joint, seats, own_seat, critic.actions > 0)
         next_obs = _successors(joint, seats)
         torso = critic.torso if critic.torso is not None else torso
         assert torso is not None
@@ -315,17 +316,50 @@ class AlignedAgent(Agent):
             return [self._scaled(self._advantage(summed, says, 1, self.opponent_trace), own_data.weight)]
         by_seat = []
         for seat in everyone:
-            data = streams(joint, (seat,))
             if self.opponent_critic == "given":
+                data = streams(joint, (seat,))
                 seen = _given(data)
             else:
+                data = _views(joint, (seat,), seats[0], state.critic.actions > 0)
                 seen = self._says(state, joint, (seat,), data)
-            by_seat.append(self._scaled(self._advantage(data, seen, 0, self.opponent_trace), data.weight))
+            advantage = self._scaled(self._advantage(data, seen, 0, self.opponent_trace), data.weight)
+            by_seat.append(data.weight * advantage)  # who left has no advantage any more
         turns = range(1, len(everyone))
         return [
             jnp.concatenate([by_seat[(seat + turn) % len(everyone)] for seat in seats], axis=1)
             for turn in turns
         ]
+
+
+class Choices(NamedTuple):
+    """What a critic of actions reads of what others recorded."""
+
+    probabilities: Float[Array, "..."]
+
+
+def _views(joint: Trajectory, seats: tuple[int, ...], own: int, of_actions: bool) -> Streams:
+    """Streams of seats that others may sit in: only what one's own critic reads, whatever they record."""
+    views = [jax.tree.map(lambda x: (x.shape, x.dtype), joint.obs[seat]) for seat in (own, *seats)]
+    if any(view != views[0] for view in views):
+        raise ComityError("opponent_critic own-view needs others that see what I see: use learned or given.")
+
+    def keep(extras: PyTree) -> PyTree:
+        if not of_actions:
+            return ()
+        probabilities = getattr(extras, "probabilities", ())
+        if not isinstance(probabilities, jax.Array):
+            raise ComityError(
+                "critic action-value with opponent_critic own-view needs opponents that record their "
+                "probabilities: use critic value, or opponent_critic learned."
+            )
+        return Choices(probabilities)
+
+    kept = joint._replace(
+        extras=tuple(keep(x) if i in seats else () for i, x in enumerate(joint.extras)),
+        successor=tuple(keep(x) if i in seats else () for i, x in enumerate(joint.successor)),
+        carry=((),) * len(joint.carry),
+    )
+    return streams(kept, seats)
 
 
 def _successors(joint: Trajectory, seats: tuple[int, ...]) -> PyTree:
