@@ -1,0 +1,41 @@
+"""The zoo's players still do what is claimed of them, and its recipes still build."""
+
+import pytest
+
+from comity.api import load_player, scripted_player
+from comity.core.errors import ComityError
+from comity.evaluate.claims import STUDIES
+from comity.evaluate.study import measure
+from comity.play.specs import make_game
+from comity.play.zoo import FOLDER, zoo_names, zoo_recipe
+from comity.train.experiment import Experiment
+
+MEASURED = [name for name, study in STUDIES.items() if zoo_names(study.game)]
+
+
+def test_something_is_in_the_zoo() -> None:
+    assert "ipd" in MEASURED
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_committed_players_hold_the_claims(name: str) -> None:
+    study = STUDIES[name]
+    game = make_game(study.game)
+    names = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(10)]
+    assert zoo_names(study.game) == names
+    scripted = {n: scripted_player(n, game) for n in ("always-cooperate", "always-defect", "random")}
+    measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=50)
+    missed = [f"{item.claim.label}: {item.interval.mean:.3f}" for item in measured if item.holds is False]
+    assert missed == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*/experiment.json")), ids=lambda path: path.parts[-3])
+def test_recipes_build(path) -> None:
+    game, agent = path.parts[-3:-1]
+    experiment = Experiment.from_data(zoo_recipe(game, agent))
+    assert experiment.to_data()["game"]["name"] == game
+
+
+def test_an_unknown_player_is_refused() -> None:
+    with pytest.raises(ComityError, match="Did you mean zoo:prisoners-dilemma/adalign/1"):
+        load_player("zoo:prisoners-dilemma/adalign/11")
