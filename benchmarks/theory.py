@@ -180,7 +180,9 @@ def replicator(keep_every: int, what: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, default=Path("theory-benchmark.json"), help="file to write")
+    parser.add_argument(
+        "--json", type=Path, default=Path(__file__).parent / "results" / "theory.json", help="file to write"
+    )
     arguments = parser.parse_args()
     rows = [
         lemke_howson_50(0, "same path"), lemke_howson_50(None, "as called by default"),
