@@ -22,6 +22,7 @@ from comity.train import runner
 from comity.train.experiment import Experiment, make_experiment
 from comity.train.folder import RunFolder
 from comity.train.runner import Options, Run, Stopped
+from comity.train.tracking import check_wandb
 
 USAGE = """usage: comity train GAME AGENT [AGENT ...] [options]
        comity train --resume RUN_FOLDER [--iterations N]
@@ -69,6 +70,7 @@ def run(name: str, arguments: list[str]) -> int:
     settings = _parse(names, arguments)
     experiment = _experiment(names, settings)
     command = "comity train " + shlex.join([*names, *arguments])
+    check_wandb(settings.wandb)
     options = Options(settings.checkpoint_seconds, settings.keep, settings.tensorboard, settings.wandb)
     out = settings.out or _free_folder(Path("runs"), f"{names[0]}-{'-'.join(names[1:])}", settings)
     if settings.seeds > 1:

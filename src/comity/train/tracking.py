@@ -1,5 +1,6 @@
 """Where metrics go: a JSON-lines file, TensorBoard, and Weights & Biases where it is asked for."""
 
+import importlib.util
 import json
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -54,10 +55,9 @@ class WeightsAndBiases(Tracker):
     """A run on Weights & Biases; the run's name is the folder's."""
 
     def __init__(self, path: Path, project: str, config: dict[str, Any]) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise ComityError("Weights & Biases is not installed: pip install 'comity[wandb]'.") from None
+        check_wandb(project)
+        import wandb
+
         self._run: Any = wandb.init(
             project=project, name=path.name, dir=str(path), config=config, resume="allow"
         )
@@ -67,6 +67,12 @@ class WeightsAndBiases(Tracker):
 
     def close(self) -> None:
         self._run.finish()
+
+
+def check_wandb(project: str | None) -> None:
+    """Raises if a project on Weights & Biases is asked for and the package is not there."""
+    if project is not None and importlib.util.find_spec("wandb") is None:
+        raise ComityError("Weights & Biases is not installed: pip install 'comity[wandb]'.")
 
 
 def open_trackers(
