@@ -57,10 +57,10 @@ def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
 
 
 def next_values(
-    value: Float[Array, "time stream"],
-    successor_value: Float[Array, "time stream"],
-    ended: Bool[Array, "time stream"],
-) -> Float[Array, "time stream"]:
+    value: Float[Array, "time stream *rest"],
+    successor_value: Float[Array, "time stream *rest"],
+    ended: Bool[Array, "time stream *#rest"],
+) -> Float[Array, "time stream *rest"]:
     """The value of each step's true successor: the next step's, or that of the look at the end."""
     following = jnp.concatenate([value[1:], successor_value[-1:]])
     return jnp.where(ended, successor_value, following)

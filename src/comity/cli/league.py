@@ -1,5 +1,6 @@
 """`comity league GAME PLAYER PLAYER ...`: a head-to-head matrix with confidence intervals."""
 
+import dataclasses
 import json
 import sys
 from dataclasses import dataclass, field
@@ -67,8 +68,6 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _parse(game_name: str, arguments: list[str]) -> Any:
-    import dataclasses
-
     game = GAMES.load(game_name)
     # A field, not a base class: the comments of a class made here would not be found for the help.
     fields: list[tuple[str, Any, Any]] = [

@@ -1,5 +1,6 @@
 """`comity reproduce STUDY`: trains the seeds of a study, or takes the zoo's, and compares with the paper."""
 
+import base64
 import dataclasses
 import json
 import sys
@@ -200,8 +201,6 @@ def _by_kind(league: League, seeds: int, agent: str) -> League:
 
 def _replays(out: Path, study: Study, game: Environment, players: list[Player]) -> str:
     """Sample episodes as pictures and one animation: with itself, and against always-defect."""
-    import base64
-
     assert game.horizon is not None
     parts = []
     opponents = {"itself": players[0], "always-defect": scripted_player("always-defect", game)}

@@ -204,6 +204,11 @@ class Matchmaker(eqx.Module):
         """The occupants of a rollout for a learner, and the seats in which it learns."""
 
 
+def lead(params: Any) -> Any:
+    """A tree with a new leading axis of length 1: one set of parameters as one group."""
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], params)
+
+
 def stack(trees: list[Any] | tuple[Any, ...]) -> Any:
     """Trees of one structure as one tree with a new leading axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

@@ -20,9 +20,6 @@ class Categorical(eqx.Module):
     def action(self, raw: PyTree) -> PyTree:
         return raw
 
-    def mode(self) -> Int[Array, "..."]:
-        return jnp.argmax(self.logits, axis=-1)
-
     def log_prob(self, raw: Int[Array, "..."]) -> Float[Array, "..."]:
         log_probs = jax.nn.log_softmax(self.logits)
         return jnp.take_along_axis(log_probs, raw[..., None], axis=-1)[..., 0]
@@ -57,9 +54,6 @@ class SquashedGaussian(eqx.Module):
         half = (self.high - self.low) / 2
         return (self.low + self.high) / 2 + half * jnp.tanh(raw)
 
-    def mode(self) -> Float[Array, "... n"]:
-        return self.mean
-
     def log_prob(self, raw: Float[Array, "... n"]) -> Float[Array, "..."]:
         z = (raw - self.mean) * jnp.exp(-self.log_std)
         normal = -0.5 * jnp.square(z) - self.log_std - 0.5 * math.log(2 * math.pi)
@@ -87,9 +81,6 @@ class Gaussian(eqx.Module):
 
     def action(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
         return raw
-
-    def mode(self) -> Float[Array, "... n"]:
-        return self.mean
 
     def log_prob(self, raw: Float[Array, "... n"]) -> Float[Array, "..."]:
         z = (raw - self.mean) * jnp.exp(-self.log_std)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
-from comity.core.types import Environment, Occupant, PerSeat, Player, Trajectory, stack
+from comity.core.types import Environment, Occupant, PerSeat, Player, Trajectory, lead, stack
 from comity.play.crowd import Crowd, Member, gather
 from comity.play.rollout import begin, rollout
 
@@ -17,10 +17,7 @@ LARGEST_BATCH = 20_000  # games played side by side; more pairings are played in
 
 def seat_players(players: PerSeat[Player]) -> tuple[Occupant, ...]:
     """One player per seat."""
-    return tuple(
-        Occupant((i,), player.agent, jax.tree.map(lambda x: jnp.asarray(x)[None], player.params))
-        for i, player in enumerate(players)
-    )
+    return tuple(Occupant((i,), player.agent, lead(player.params)) for i, player in enumerate(players))
 
 
 def play(game: Environment, players: PerSeat[Player], key: Key, episodes: int, length: int) -> Trajectory:

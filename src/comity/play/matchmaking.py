@@ -8,7 +8,7 @@ from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError, require
-from comity.core.types import Agent, Matchmaker, Occupant, PerSeat, Seat
+from comity.core.types import Agent, Matchmaker, Occupant, PerSeat, Seat, lead
 
 Seating = tuple[tuple[int, ...], ...]
 
@@ -115,7 +115,7 @@ class AgentReplayBuffer(Matchmaker):
     ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
         own = seating[learner]
         learning = own[: self.learning_seats] if len(seating) == 1 else own
-        occupants = [Occupant(learning, agents[learner], _lead(params[learner]))]
+        occupants = [Occupant(learning, agents[learner], lead(params[learner]))]
         for other, places in enumerate(seating):
             rest = tuple(seat for seat in places if seat not in learning)
             for seat in rest:
@@ -144,8 +144,4 @@ def current_occupants(
 ) -> tuple[Occupant, ...]:
     """Every learner in its own seats, as it is now."""
     places = zip(seating, agents, params, strict=True)
-    return tuple(Occupant(seats, agent, _lead(p)) for seats, agent, p in places)
-
-
-def _lead(params: PyTree) -> PyTree:
-    return jax.tree.map(lambda x: x[None], params)
+    return tuple(Occupant(seats, agent, lead(p)) for seats, agent, p in places)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError, require
-from comity.core.types import Agent, Environment, Matchmaker, Occupant, PerSeat, Player, Seat, stack
+from comity.core.types import Agent, Environment, Matchmaker, Occupant, PerSeat, Player, Seat, lead, stack
 from comity.play.crowd import Crowd, Member, gather
 from comity.train import loop
 from comity.train.experiment import Experiment
@@ -57,8 +57,7 @@ class AgainstMixtures(Matchmaker):
         learner: int,
         key: Key,
     ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
-        own = jax.tree.map(lambda x: x[None], params[learner])
-        occupants = [Occupant(seating[learner], agents[learner], own)]
+        occupants = [Occupant(seating[learner], agents[learner], lead(params[learner]))]
         others = [i for i in range(len(seating)) if i != learner]
         for i, members, shares in zip(others, self.members, self.shares, strict=True):
             index = _systematic(shares, self.groups, jax.random.fold_in(key, i))

@@ -13,7 +13,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import optimise
 from comity.agents.shaping.critics import Critic, Estimate, choices, estimate
-from comity.agents.streams import Streams, streams
+from comity.agents.streams import Streams, next_values, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
 from comity.nets.distributions import Categorical, Distribution
@@ -183,7 +183,6 @@ class AlignedAgent(Agent):
     def aligned(self, state: AlignedState, experience: Experience) -> Aligned:
         """The learner's advantages, with the alignment term added. Nothing here is differentiated."""
         joint, seats = experience.joint, experience.seats
-        everyone = tuple(range(len(joint.obs)))
         own_data = streams(joint, seats)
         says = self._says(state, joint, seats, own_data)
         own, past = (
@@ -198,7 +197,7 @@ class AlignedAgent(Agent):
         if self.past_clip > 0:
             so_far = jnp.clip(so_far, -self.past_clip, self.past_clip)
         term = jnp.zeros_like(own)
-        for others in self._others(state, joint, seats, everyone, says, own_data):
+        for others in self._others(state, joint, seats, says, own_data):
             pair = over_streams(partial(alignment, without=self.without))(so_far, others)
             term = term + pair
         total = own + self.weight * term
@@ -227,8 +226,7 @@ class AlignedAgent(Agent):
         slow = jax.lax.stop_gradient(estimate(state.target, slow_torso, data, next_obs))
         rewards = [data.reward]
         if critic.rewards == 2:
-            everyone = tuple(range(len(joint.obs)))
-            rewards.append(_others_reward(joint, seats, everyone))
+            rewards.append(_others_reward(joint, seats))
         losses = []
         for i, reward in enumerate(rewards):
             if self.critic == "action-value":
@@ -303,7 +301,6 @@ class AlignedAgent(Agent):
         state: AlignedState,
         joint: Trajectory,
         seats: tuple[int, ...],
-        everyone: tuple[int, ...],
         says: Estimate,
         own_data: Streams,
     ) -> list[Float[Array, "time stream"]]:
@@ -312,10 +309,11 @@ class AlignedAgent(Agent):
         A learned critic knows the others' reward only as a sum, so there is one array for all of them.
         """
         if self.opponent_critic == "learned":
-            summed = own_data._replace(reward=_others_reward(joint, seats, everyone))
+            summed = own_data._replace(reward=_others_reward(joint, seats))
             return [self._scaled(self._advantage(summed, says, 1, self.opponent_trace), own_data.weight)]
         by_seat = []
-        for seat in everyone:
+        count = len(joint.obs)
+        for seat in range(count):
             if self.opponent_critic == "given":
                 data = streams(joint, (seat,))
                 seen = _given(data)
@@ -324,10 +322,9 @@ class AlignedAgent(Agent):
                 seen = self._says(state, joint, (seat,), data)
             advantage = self._scaled(self._advantage(data, seen, 0, self.opponent_trace), data.weight)
             by_seat.append(data.weight * advantage)  # who left has no advantage any more
-        turns = range(1, len(everyone))
         return [
-            jnp.concatenate([by_seat[(seat + turn) % len(everyone)] for seat in seats], axis=1)
-            for turn in turns
+            jnp.concatenate([by_seat[(seat + turn) % count] for seat in seats], axis=1)
+            for turn in range(1, count)
         ]
 
 
@@ -367,9 +364,9 @@ def _successors(joint: Trajectory, seats: tuple[int, ...]) -> PyTree:
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
 
 
-def _others_reward(joint: Trajectory, seats: tuple[int, ...], everyone: tuple[int, ...]) -> Array:
+def _others_reward(joint: Trajectory, seats: tuple[int, ...]) -> Array:
     rewards = joint.step.reward
-    total = jnp.stack([rewards[seat] for seat in everyone]).sum(axis=0)
+    total = jnp.stack(rewards).sum(axis=0)
     return jnp.concatenate([total - rewards[seat] for seat in seats], axis=1)
 
 
@@ -381,6 +378,5 @@ def _given(data: Streams) -> Estimate:
             "opponent_critic given needs opponents that record their own values: use own-view or learned."
         )
     value, beyond = recorded[..., None], data.successor.value[..., None]
-    following = jnp.concatenate([value[1:], beyond[-1:]])
-    next_value = jnp.where(data.ended[..., None], beyond, following)
+    next_value = next_values(value, beyond, data.ended[..., None])
     return Estimate(value, value, next_value, next_value)
