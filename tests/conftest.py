@@ -4,16 +4,24 @@ import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-from jaxtyping import install_import_hook
-
-with install_import_hook("comity", "beartype.beartype"):
-    import comity
-    import comity.agents.registry
-    import comity.api
-    import comity.cli
-    import comity.testing  # noqa: F401
+from collections.abc import Iterator
 
 import jax
+import pytest
+from jaxtyping import config, install_import_hook
+
+import tests.typecheck  # noqa: F401 (the hook names it)
+
+# For the whole session, not for a block of imports: games and agents load when first asked for.
+install_import_hook("comity", "tests.typecheck.check")
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """For tests that pass a wrong type on purpose: the code's own refusal is looked at, not the checker's."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)

@@ -133,6 +133,7 @@ def test_rest_points_of_good_rock_paper_scissors():
     assert any(np.allclose(p, 1 / 3) for p in points)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_figures_refuse_other_sizes():
     with pytest.raises(TheoryError, match="2 x 2 games"):
         pictures.draw_best_responses(named_game("shapley"))

@@ -84,6 +84,6 @@ def test_fictitious_play_agrees_with_nashpy():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         counts = list(nashpy.Game(*payoffs).fictitious_play(iterations=50))[-1]
-    ours = run_fictitious_play(*payoffs, (np.array([0.5, 0.5]), np.array([0.5, 0.5])), 50)
+    ours = run_fictitious_play(payoffs, (np.array([0.5, 0.5]), np.array([0.5, 0.5])), 50)
     for a, b in zip(ours, counts, strict=True):
         np.testing.assert_allclose(np.asarray(a)[-1], np.asarray(b) / sum(b), atol=0.02)

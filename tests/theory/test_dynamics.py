@@ -17,7 +17,7 @@ from comity.theory import (
     run_best_response,
     run_fictitious_play,
     run_logit,
-    run_logit_two_populations,
+    run_logit_populations,
     run_regret_matching,
     run_replicator,
     run_two_populations,
@@ -102,8 +102,8 @@ def test_logit_dynamics_rest_at_the_quantal_response():
     path = run_logit(jnp.asarray(game.payoffs[0], jnp.float32), jnp.array([0.9, 0.1]), 0.7, 2000, 0.05)
     np.testing.assert_allclose(path[-1], expected.strategies[0], atol=1e-4)
     row, column = jnp.asarray(game.payoffs, jnp.float32)
-    x, y = run_logit_two_populations(
-        row, column, (jnp.array([0.5, 0.5]), jnp.array([0.5, 0.5])), 0.7, 2000, 0.05
+    x, y = run_logit_populations(
+        (row, column), (jnp.array([0.5, 0.5]), jnp.array([0.5, 0.5])), 0.7, 2000, 0.05
     )
     np.testing.assert_allclose(x[-1], expected.strategies[0], atol=1e-4)
     np.testing.assert_allclose(y[-1], expected.strategies[1], atol=1e-4)
@@ -113,7 +113,7 @@ def test_best_response_dynamics_reach_a_strict_equilibrium():
     game = named_game("stag-hunt")
     row, column = jnp.asarray(game.payoffs, jnp.float32)
     start = (jnp.array([[0.9, 0.1], [0.5, 0.5]]), jnp.array([[0.9, 0.1], [0.5, 0.5]]))
-    x, _ = run_best_response(row, column, start, 400, 0.05)
+    x, _ = run_best_response((row, column), start, 400, 0.05)
     np.testing.assert_allclose(x[-1, :, 0], [1.0, 0.0], atol=1e-4)
     # towards a constant target the path is exact, whatever the step
     np.testing.assert_allclose(x[10, 0, 1], 0.1 * np.exp(-0.5), rtol=1e-4)
@@ -121,17 +121,17 @@ def test_best_response_dynamics_reach_a_strict_equilibrium():
 
 def test_fictitious_play_solves_zero_sum_games_and_cycles_in_shapleys():
     start = (jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0]))
-    x, y = run_fictitious_play(ROCK_PAPER_SCISSORS, -ROCK_PAPER_SCISSORS, start, 20_000, 10)
+    x, y = run_fictitious_play((ROCK_PAPER_SCISSORS, -ROCK_PAPER_SCISSORS), start, 20_000, 10)
     assert np.abs(np.asarray([x[-1], y[-1]]) - 1 / 3).max() < 0.02
     row, column = jnp.asarray(named_game("shapley").payoffs, jnp.float32)
-    x, _ = run_fictitious_play(row, column, start, 20_000, 10)
+    x, _ = run_fictitious_play((row, column), start, 20_000, 10)
     late = np.asarray(x[500:])
     assert np.ptp(late, axis=0).min() > 0.1  # still swinging
 
 
 def test_fictitious_play_by_hand():
     row, column = jnp.asarray(named_game("matching-pennies").payoffs, jnp.float32)
-    x, y = run_fictitious_play(row, column, (jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])), 2)
+    x, y = run_fictitious_play((row, column), (jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])), 2)
     # Round 2: the row answers tails with tails, the column answers heads with tails.
     np.testing.assert_allclose(x[1], [0.5, 0.5])
     np.testing.assert_allclose(y[1], [0.0, 1.0])
@@ -144,12 +144,12 @@ def test_regret_matching_approaches_coarse_correlated_equilibria(plus):
     games = rng.uniform(size=(4, 2, 3, 3))
     row, column = (jnp.asarray(games[:, k], jnp.float32) for k in range(2))
     start = (random_mixtures((4, 3)), random_mixtures((4, 3), 1))
-    found = run_regret_matching(row, column, start, 4000, plus)
+    found = run_regret_matching((row, column), start, 4000, plus)
     for k in range(4):
         joint = np.asarray(found.joint[k], np.float64)
         assert correlated_regret(NormalFormGame(games[k]), joint, coarse=True) < 0.03
         np.testing.assert_allclose(joint.sum(), 1.0, atol=1e-4)
-        np.testing.assert_allclose(joint.sum(axis=1), found.row[k], atol=1e-4)
+        np.testing.assert_allclose(joint.sum(axis=1), found.strategies[0][k], atol=1e-4)
 
 
 def test_fixation_without_selection_is_one_over_n():
@@ -189,3 +189,91 @@ def test_moran_stationary_solves_the_balance_equations():
     np.fill_diagonal(rates, 0)
     pi = moran_stationary(payoffs, 10, 0.5)
     np.testing.assert_allclose(pi @ rates, pi * rates.sum(axis=1), atol=1e-12)
+
+
+# ---- More than two players -----------------------------------------------------------------------------
+
+
+def three_player_game(seed=0):
+    return np.random.default_rng(seed).uniform(size=(3, 2, 3, 4))
+
+
+def slow_values(game, mixes, player):
+    """What each action of `player` earns, profile by profile."""
+    found = np.zeros(len(mixes[player]))
+    for profile in np.ndindex(*game.shape[1:]):
+        chance = np.prod([mixes[i][a] for i, a in enumerate(profile) if i != player])
+        found[profile[player]] += chance * game[(player, *profile)]
+    return found
+
+
+def test_one_round_of_every_dynamic_for_three_players_by_hand():
+    game = three_player_game()
+    mixes = [np.asarray(random_mixtures((n,), n), np.float64) for n in (2, 3, 4)]
+    values = [slow_values(game, mixes, player) for player in range(3)]
+    tables = tuple(jnp.asarray(game, jnp.float32))
+    start = tuple(jnp.asarray(mix, jnp.float32) for mix in mixes)
+    best = [np.eye(len(v))[np.argmax(v)] for v in values]
+    for path, mix, to in zip(run_best_response(tables, start, 1, 0.1), mixes, best, strict=True):
+        np.testing.assert_allclose(path[1], mix + (1 - np.exp(-0.1)) * (to - mix), atol=1e-6)
+    for path, mix, to in zip(run_fictitious_play(tables, start, 1), mixes, best, strict=True):
+        np.testing.assert_allclose(path[1], (mix + to) / 2, atol=1e-6)
+    small = 1e-4
+    for path, mix, value in zip(
+        run_logit_populations(tables, start, 2.0, 1, small), mixes, values, strict=True
+    ):
+        drift = np.exp(2 * value) / np.exp(2 * value).sum() - mix
+        np.testing.assert_allclose((path[1] - path[0]) / small, drift, atol=5e-3)
+    found = run_regret_matching(tables, start, 2)
+    second = []
+    for mix, value in zip(mixes, values, strict=True):
+        regret = np.maximum(mix + value - mix @ value, 0.0)
+        second.append(regret / regret.sum())
+    joint = (np.einsum("a,b,c->abc", *mixes) + np.einsum("a,b,c->abc", *second)) / 2
+    np.testing.assert_allclose(found.joint, joint, atol=1e-5)
+    for player, strategy in enumerate(found.strategies):
+        others = tuple(axis for axis in range(3) if axis != player)
+        np.testing.assert_allclose(strategy, joint.sum(axis=others), atol=1e-5)
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_regret_matching_of_three_players_over_starts_and_games(plus):
+    games = np.stack([three_player_game(seed) for seed in range(4)])
+    start = tuple(random_mixtures((5, 4, n), n) for n in (2, 3, 4))
+    tables = tuple(jnp.asarray(games[:, player], jnp.float32) for player in range(3))
+    found = run_regret_matching(tables, start, 4000, plus)
+    assert found.joint.shape == (5, 4, 2, 3, 4)
+    for start_at, game in np.ndindex(5, 4):
+        joint = np.asarray(found.joint[start_at, game], np.float64)
+        assert correlated_regret(NormalFormGame(games[game]), joint, coarse=True) < 0.03
+
+
+def test_fictitious_play_of_three_players_agrees_on_one_action():
+    """A common-interest game is a potential game, where fictitious play ends in an equilibrium."""
+    common = jnp.zeros((2, 2, 2)).at[0, 0, 0].set(2.0).at[1, 1, 1].set(1.0)
+    starts = tuple(random_mixtures((50, 2), player) for player in range(3))
+    ends = [path[-1, :, 0] for path in run_fictitious_play((common,) * 3, starts, 3000, 3000)]
+    settled = np.asarray(ends).mean(axis=0)
+    assert ((settled > 0.99) | (settled < 0.01)).all()
+    assert (settled > 0.99).any()
+    assert (settled < 0.01).any()
+
+
+def test_logit_populations_of_three_players_rest_at_the_quantal_response():
+    game = named_game("public-goods")
+    expected = quantal_response(game, 1.0)
+    start = tuple(jnp.full(table.shape[player], 1 / table.shape[player], jnp.float32) for player, table in
+                  enumerate(game.payoffs))  # fmt: skip
+    paths = run_logit_populations(tuple(jnp.asarray(game.payoffs, jnp.float32)), start, 1.0, 2000, 0.05, 2000)
+    for path, strategy in zip(paths, expected.strategies, strict=True):
+        np.testing.assert_allclose(path[-1], strategy, atol=1e-4)
+
+
+def test_dynamics_name_the_player_whose_table_does_not_fit():
+    tables = (jnp.zeros((2, 3)), jnp.zeros((3, 2)))
+    start = (jnp.array([0.5, 0.5]), jnp.array([0.2, 0.3, 0.5]))
+    for run in (run_best_response, run_fictitious_play, run_regret_matching, run_logit_populations):
+        with pytest.raises(TheoryError, match=r"player 1 have shape \(3, 2\).*\(2, 3\)"):
+            run(tables, start)
+        with pytest.raises(TheoryError, match="2 payoff tables and 1 starts"):
+            run(tables, start[:1])

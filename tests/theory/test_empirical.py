@@ -231,6 +231,7 @@ def test_social_metrics_by_hand():
         (lambda: cooperation_rate(np.array([True]), np.array([False])), "somebody alive"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input_is_refused_with_what_would_work(call, sentence):
     with pytest.raises(TheoryError, match=sentence):
         call()

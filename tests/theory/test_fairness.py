@@ -91,6 +91,7 @@ def test_gini_by_definition(values):
     assert gini(x) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input():
     with pytest.raises(TheoryError, match="subtract the least possible value first"):
         gini([1, -1])

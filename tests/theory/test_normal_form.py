@@ -247,6 +247,7 @@ UNKNOWN: Any = "best"
         (lambda: named_game("chess"), "There is no game named 'chess'; battle-of-the-sexes"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_bad_games_are_refused_with_what_would_work(make, sentence):
     with pytest.raises(TheoryError, match=sentence):
         make()
