@@ -48,7 +48,7 @@ from comity.theory.fictitious_play import run_fictitious_play
 from comity.theory.files import read_coalitions, read_game, read_league
 from comity.theory.folk_theorem import PayoffRegion, grim_trigger_discount, payoff_region
 from comity.theory.lemke_howson import lemke_howson, lemke_howson_all_labels
-from comity.theory.logit_dynamics import run_logit, run_logit_two_populations
+from comity.theory.logit_dynamics import run_logit, run_logit_populations
 from comity.theory.memory_one import BestReply, MemoryOne, best_reply, repeated_values
 from comity.theory.moran import fixation_probabilities, log_fixation, moran_stationary, simulate_moran
 from comity.theory.n_player import distinct_equilibria, search_n_player, solve_n_player
@@ -199,7 +199,7 @@ __all__ = [
     "run_best_response",
     "run_fictitious_play",
     "run_logit",
-    "run_logit_two_populations",
+    "run_logit_populations",
     "run_regret_matching",
     "run_replicator",
     "run_two_populations",

@@ -1,6 +1,6 @@
 """Best-response dynamics: drift towards the best response to the present.
 
-    x' = BR(y) - x,    y' = BR(x) - y,
+    x_i' = BR_i(x_-i) - x_i    for each player i,
 
 where BR spreads its weight evenly over ties. Between switches of the best response the path is a straight
 line towards it, so each step moves exactly along it: x <- x + (1 - exp(-h)) (BR - x). Starts and games are
@@ -10,14 +10,14 @@ Source: Gilboa and Matsui, "Social stability and equilibrium", Econometrica, 199
 the best response dynamics", 1995.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
-from comity.theory.integration import broadcast_starts, follow
-from comity.theory.replicator import fitness
+from comity.theory.integration import Payoffs, follow, game_and_starts, values_of_actions
 
 
 def best_mix(values: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -28,20 +28,22 @@ def best_mix(values: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_best_response(
-    row: Float[Array, "*games m n"],
-    column: Float[Array, "*games m n"],
-    start: tuple[Float[Array, "*starts m"], Float[Array, "*starts n"]],
+    payoffs: Payoffs,
+    start: Sequence[Float[ArrayLike, "*starts _"]],
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts m"], Float[Array, "kept *starts n"]]:
-    """Trajectories of two populations."""
-    share = -jnp.expm1(-jnp.asarray(step_size, start[0].dtype))
+) -> tuple[Float[Array, "kept *starts _"], ...]:
+    """Trajectories of one population per player.
 
-    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        x, y = state
-        to_x, to_y = best_mix(fitness(row, y)), best_mix(fitness(jnp.swapaxes(column, -1, -2), x))
-        return x + share * (to_x - x), y + share * (to_y - y)
+    `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` one
+    mixture per player.
+    """
+    tables, mixes = game_and_starts(payoffs, start)
+    share = -jnp.expm1(-jnp.asarray(step_size, mixes[0].dtype))
 
-    x, y = broadcast_starts(row, *start)
-    return follow(step, (x, y), steps, keep_every)
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        targets = map(best_mix, values_of_actions(tables, state))
+        return tuple(mix + share * (target - mix) for mix, target in zip(state, targets, strict=True))
+
+    return follow(step, mixes, steps, keep_every)

@@ -8,16 +8,18 @@
 Source: Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", 1993, section II.1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from comity.theory.errors import TheoryError
 
 State = TypeVar("State")
+Payoffs = Sequence[Float[ArrayLike, "..."]] | Float[ArrayLike, "players ..."]  # a tensor for each player
 
 
 def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*batch n"]:
@@ -26,12 +28,47 @@ def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*ba
     return positive / jnp.sum(positive, axis=axis, keepdims=True)
 
 
-def broadcast_starts(
-    payoffs: Float[Array, "*games m n"], *starts: Float[Array, "*starts _"]
-) -> tuple[Array, ...]:
-    """`starts` with the batch axes of games and of each other."""
-    batch = jnp.broadcast_shapes(payoffs.shape[:-2], *(x.shape[:-1] for x in starts))
+def broadcast_starts(payoffs: Float[Array, "..."], *starts: Float[Array, "*starts _"]) -> tuple[Array, ...]:
+    """`starts` with the batch axes of games and of each other.
+
+    The last axes of `payoffs` are actions: two, or one per player if there are more starts than that.
+    """
+    batch = jnp.broadcast_shapes(payoffs.shape[: -max(2, len(starts))], *(x.shape[:-1] for x in starts))
     return tuple(jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in starts)
+
+
+def game_and_starts(
+    payoffs: Payoffs, start: Sequence[Float[ArrayLike, "*starts _"]]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """One payoff tensor [*games, actions of player 0, actions of player 1, ...] and one start per player."""
+    tables, mixes = tuple(map(jnp.asarray, payoffs)), tuple(map(jnp.asarray, start))
+    if len(tables) < 2 or len(tables) != len(mixes):
+        raise TheoryError(
+            f"{len(tables)} payoff tables and {len(mixes)} starts; one table and one start for each of at "
+            "least two players would work."
+        )
+    actions = tuple(mix.shape[-1] for mix in mixes)
+    for player, table in enumerate(tables):
+        if table.shape[-len(tables) :] != actions:
+            raise TheoryError(
+                f"the payoffs of player {player} have shape {table.shape}; last axes {actions}, the numbers "
+                "of actions of the starts, would work."
+            )
+    return tables, broadcast_starts(tables[0], *mixes)
+
+
+def values_of_actions(
+    payoffs: Sequence[Float[Array, "..."]], mixes: Sequence[Float[Array, "*batch _"]]
+) -> tuple[Array, ...]:
+    """For each player, what each of its actions earns against the others' mixtures."""
+    axes = ascii_lowercase[: len(mixes)]
+
+    def values(player: int) -> Array:
+        others = [i for i in range(len(mixes)) if i != player]
+        inputs = ",".join(["..." + axes, *("..." + axes[i] for i in others)])
+        return jnp.einsum(f"{inputs}->...{axes[player]}", payoffs[player], *(mixes[i] for i in others))
+
+    return tuple(map(values, range(len(mixes))))
 
 
 def runge_kutta(velocity: Callable[[State], State], step_size: Any, state: State, axis: int = -1) -> State:

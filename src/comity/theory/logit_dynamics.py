@@ -1,21 +1,29 @@
 """Logit (smoothed best-response) dynamics: drift towards the logit response to the present.
 
-    x' = softmax(r A y) - x,    y' = softmax(r B' x) - y,
+    x_i' = softmax(r u_i(., x_-i)) - x_i    for each player i,
 
-with rationality r. Its rest points are the logit quantal response equilibria. Integrated by the classical
-Runge-Kutta method; starts and games are batch axes that broadcast.
+with rationality r and u_i(a, x_-i) what action a earns against the others' mixtures. Its rest points are
+the logit quantal response equilibria. Integrated by the classical Runge-Kutta method; starts and games are
+batch axes that broadcast.
 
 Source: Fudenberg and Levine, "The Theory of Learning in Games", 1998, chapter 4; Sandholm, "Population
 Games and Evolutionary Dynamics", 2010, section 6.2.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
-from comity.theory.integration import broadcast_starts, follow, runge_kutta
+from comity.theory.integration import (
+    Payoffs,
+    broadcast_starts,
+    follow,
+    game_and_starts,
+    runge_kutta,
+    values_of_actions,
+)
 from comity.theory.replicator import fitness
 
 
@@ -42,22 +50,26 @@ def run_logit(
 
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
-def run_logit_two_populations(
-    row: Float[Array, "*games m n"],
-    column: Float[Array, "*games m n"],
-    start: tuple[Float[Array, "*starts m"], Float[Array, "*starts n"]],
+def run_logit_populations(
+    payoffs: Payoffs,
+    start: Sequence[Float[ArrayLike, "*starts _"]],
     rationality: float | Float[Array, ""] = 5.0,
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts m"], Float[Array, "kept *starts n"]]:
-    """Trajectories of two populations."""
+) -> tuple[Float[Array, "kept *starts _"], ...]:
+    """Trajectories of one population per player.
 
-    def velocity(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        x, y = state
-        return (
-            jax.nn.softmax(rationality * fitness(row, y), axis=-1) - x,
-            jax.nn.softmax(rationality * fitness(jnp.swapaxes(column, -1, -2), x), axis=-1) - y,
+    `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` one
+    mixture per player.
+    """
+    tables, mixes = game_and_starts(payoffs, start)
+
+    def velocity(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        values = values_of_actions(tables, state)
+        return tuple(
+            jax.nn.softmax(rationality * value, axis=-1) - mix
+            for mix, value in zip(state, values, strict=True)
         )
 
-    return follow(partial(runge_kutta, velocity, step_size), broadcast_starts(row, *start), steps, keep_every)
+    return follow(partial(runge_kutta, velocity, step_size), mixes, steps, keep_every)

@@ -1,9 +1,9 @@
 """Regret matching: play each action in proportion to how much one regrets not having played it.
 
-1. Cumulative regret of action a:  R(a) = sum_t [ u(a, y_t) - u(x_t, y_t) ].
-2. Play  x(a) = max(R(a), 0) / sum_b max(R(b), 0), uniformly if no regret is positive.
-3. The players' average joint play approaches the set of coarse correlated equilibria; in zero-sum games
-   each one's average approaches an optimal strategy. The rate is 1 / sqrt(rounds).
+1. Cumulative regret of action a:  R_i(a) = sum_t [ u_i(a, x_-i,t) - u_i(x_t) ].
+2. Play  x_i(a) = max(R_i(a), 0) / sum_b max(R_i(b), 0), uniformly if no regret is positive.
+3. The players' average joint play approaches the set of coarse correlated equilibria; in two-player
+   zero-sum games each one's average approaches an optimal strategy. The rate is 1 / sqrt(rounds).
 
 With `plus`, negative regrets are forgotten at once and averages weigh round t by t, which is faster in
 practice. Starts and games are batch axes that broadcast.
@@ -12,21 +12,21 @@ Source: Hart and Mas-Colell, "A simple adaptive procedure leading to correlated 
 Econometrica, 2000; Tammelin, "Solving large imperfect information games using CFR+", 2014.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from string import ascii_lowercase
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
-from comity.theory.integration import broadcast_starts
-from comity.theory.replicator import fitness
+from comity.theory.integration import Payoffs, game_and_starts, values_of_actions
 
 
 class RegretMatching(NamedTuple):
-    row: Float[Array, "*batch m"]  # average strategy
-    column: Float[Array, "*batch n"]
-    joint: Float[Array, "*batch m n"]  # average joint play
+    strategies: tuple[Float[Array, "*batch _"], ...]  # each player's average play
+    joint: Float[Array, "..."]  # average joint play, [*batch, actions of player 0, actions of player 1, ...]
 
 
 def matched(regrets: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -38,29 +38,39 @@ def matched(regrets: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
 
 @partial(jax.jit, static_argnames=("steps", "plus"))
 def run_regret_matching(
-    row: Float[Array, "*games m n"],
-    column: Float[Array, "*games m n"],
-    start: tuple[Float[Array, "*starts m"], Float[Array, "*starts n"]],
+    payoffs: Payoffs,
+    start: Sequence[Float[ArrayLike, "*starts _"]],
     steps: int = 1000,
     plus: bool = False,
 ) -> RegretMatching:
-    """Average play after `steps` rounds; `start` are the first regrets, small positive numbers."""
-    regrets = broadcast_starts(row, *start)
-    zeros = (*(jnp.zeros_like(x) for x in regrets), jnp.zeros((*regrets[0].shape, row.shape[-1]), row.dtype))
+    """Average play after `steps` rounds.
 
-    def step(t: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
-        regret_x, regret_y, sum_x, sum_y, sum_joint = state
-        x, y = matched(regret_x), matched(regret_y)
-        earned_x, earned_y = fitness(row, y), fitness(jnp.swapaxes(column, -1, -2), x)
-        regret_x = regret_x + earned_x - jnp.sum(x * earned_x, axis=-1, keepdims=True)
-        regret_y = regret_y + earned_y - jnp.sum(y * earned_y, axis=-1, keepdims=True)
-        weight = jnp.ones((), row.dtype)
+    `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` are
+    the players' first regrets, small positive numbers.
+    """
+    tables, first = game_and_starts(payoffs, start)
+    axes = ascii_lowercase[: len(first)]
+    product = ",".join("..." + axis for axis in axes) + "->..." + axes
+
+    def step(t: Array, state: tuple[tuple[Array, ...], Array]) -> tuple[tuple[Array, ...], Array]:
+        regrets, played = state
+        mixes = tuple(map(matched, regrets))
+        values = values_of_actions(tables, mixes)
+        regrets = tuple(
+            regret + value - jnp.sum(mix * value, axis=-1, keepdims=True)
+            for regret, mix, value in zip(regrets, mixes, values, strict=True)
+        )
+        weight = jnp.ones((), played.dtype)
         if plus:
-            regret_x, regret_y = jnp.maximum(regret_x, 0.0), jnp.maximum(regret_y, 0.0)
-            weight = (t + 1).astype(row.dtype)
-        joint_now = x[..., :, None] * y[..., None, :]
-        return regret_x, regret_y, sum_x + weight * x, sum_y + weight * y, sum_joint + weight * joint_now
+            regrets = tuple(jnp.maximum(regret, 0.0) for regret in regrets)
+            weight = (t + 1).astype(played.dtype)
+        return regrets, played + weight * jnp.einsum(product, *mixes)
 
-    _, _, sum_x, sum_y, sum_joint = jax.lax.fori_loop(0, steps, step, (*regrets, *zeros))
-    total = jnp.sum(sum_x, axis=-1, keepdims=True)
-    return RegretMatching(sum_x / total, sum_y / total, sum_joint / total[..., None])
+    played = jnp.zeros((*first[0].shape[:-1], *(x.shape[-1] for x in first)), first[0].dtype)
+    _, played = jax.lax.fori_loop(0, steps, step, (first, played))
+    actions = tuple(range(-len(first), 0))
+    joint = played / jnp.sum(played, axis=actions, keepdims=True)
+    strategies = tuple(
+        jnp.sum(joint, axis=tuple(axis for axis in actions if axis != player)) for player in actions
+    )
+    return RegretMatching(strategies, joint)
