@@ -160,7 +160,7 @@ def test_action_values_mean_over_the_policy(dilemma: Played) -> None:
     """With an action-value critic, V is the mean of Q under the policy that was played."""
     agent = AdvantageAlignment(**PLAIN, critic="action-value")
     seat = make_game("prisoners-dilemma").seats[0]
-    critic = shaken(Critic(TABLE, None, seat, 1, "action-value", jax.random.key(0)), 7)
+    critic = shaken(Critic(TABLE, None, seat, 1, True, jax.random.key(0)), 7)
     joint, state = dilemma.joint, dilemma.state._replace(critic=critic)
     found = quick_jit(lambda s, j: agent.aligned(s, Experience((0, 1), j, NOW)))(state, joint)
     own, past, others = (slow_advantages(agent, state, joint, trace, True) for trace in (0.8, 0.0, 0.5))
@@ -173,10 +173,10 @@ def test_the_critics_memory_starts_anew_with_an_episode_and_looks_beyond_its_end
     """A recurrent critic, step by step."""
     joint, seat = dilemma.joint, make_game("prisoners-dilemma").seats[0]
     net = Network(kind="gru", width=4)
-    critic = quick_jit(lambda k: shaken(Critic(net, None, seat, 1, "value", k), 7))(jax.random.key(0))
+    critic = quick_jit(lambda k: shaken(Critic(net, None, seat, 1, False, k), 7))(jax.random.key(0))
     torso = critic.torso
     data = streams(joint, (1,))
-    found = quick_jit(lambda d, j: estimate(critic, torso, d, j, (1,)))(data, joint)
+    found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[1])
 
     @quick_jit
     def look(memory: PyTree, obs: Array) -> tuple[PyTree, Array]:

@@ -76,6 +76,10 @@ BAD_INPUT = [
         "train prisoners-dilemma a2c --game.reward nan",
         "reward = nan is not possible: it must be a finite number.",
     ),
+    (
+        "train prisoners-dilemma a2c --game.reward 1e39",
+        "reward = 1e+39 is not possible: it must be a finite number in float32, so up to 3.4e38.",
+    ),
     ("train prisoners-dilemma a2c --agent.network.kind tree", "'tabular', 'mlp', 'gru'"),
     (
         "train prisoners-dilemma a2c --agent.discount 2",
@@ -95,6 +99,7 @@ BAD_INPUT = [
     ("train probe-target tit-for-tat", "'tit-for-tat' does not play games of the probe family"),
     ("train negotiation grim-trigger", "'grim-trigger' does not play games of the negotiation family"),
     ("train --resume nowhere", "nowhere is not a folder."),
+    ("train --resume RUN --keep 0", "keep = 0 is not possible: it must be at least 1."),
     ("train --resume .", "is not a run folder: it has no config.json."),
     (
         "train prisoners-dilemma a2c --out RUN",

@@ -179,3 +179,15 @@ def test_check_finite_names_the_first_iteration_and_the_metric(tmp_path: Path) -
         check_finite({**metrics, "loss": np.asarray([1.0, np.nan, 1.0], np.float32)}, 10, tmp_path)
     with pytest.raises(ComityError, match="the parameters are not finite in iteration 13"):
         check_finite({**metrics, "finite": np.asarray([1.0, 1.0, 0.0], np.float32)}, 10, tmp_path)
+
+
+def test_a_run_remembers_how_it_was_carried_out(tmp_path: Path) -> None:
+    folder = create(experiment(), tmp_path / "run")
+    assert Options.of(folder) == Options()
+    carried_out = Options(checkpoint_seconds=0.0, keep=7, tensorboard=False)
+    run(folder, carried_out)
+    assert Options.of(RunFolder.open(folder.path)) == carried_out
+    for wrong, message in ((7, "options = 7"), ({"keep": "many"}, "options.keep = 'many'")):
+        folder.note(options=wrong)
+        with pytest.raises(ComityError, match=message):
+            Options.of(folder)

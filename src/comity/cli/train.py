@@ -70,13 +70,21 @@ def run(name: str, arguments: list[str]) -> int:
     settings = _parse(names, arguments)
     experiment = _experiment(names, settings)
     command = "comity train " + shlex.join([*names, *arguments])
-    check_wandb(settings.wandb)
     options = Options(settings.checkpoint_seconds, settings.keep, settings.tensorboard, settings.wandb)
+    _check(options)
     out = settings.out or _free_folder(Path("runs"), f"{names[0]}-{'-'.join(names[1:])}", settings)
     if settings.seeds > 1:
         return _train_seeds(experiment, settings, out, options, command)
     folder = _open(out, experiment, settings.resume, command)
     return _train(folder, experiment, options, settings.json)
+
+
+def _check(options: Options) -> None:
+    """Refuses options that cannot be carried out, before a run folder exists or is touched."""
+    require(options.keep >= 1, "keep", options.keep, "at least 1")
+    seconds = options.checkpoint_seconds
+    require(seconds >= 0, "checkpoint_seconds", seconds, "at least 0")
+    check_wandb(options.wandb)
 
 
 def _parse(names: list[str], arguments: list[str]) -> Any:
@@ -104,9 +112,6 @@ def _experiment(names: list[str], settings: Any) -> Experiment:
         label = "agent" if i == 0 else f"agent{i + 1}"
         agents.append(getattr(settings, label, None) or agent_class(agent, settings.game.family)())
     require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
-    require(settings.keep >= 1, "keep", settings.keep, "at least 1")
-    seconds = settings.checkpoint_seconds
-    require(seconds >= 0, "checkpoint_seconds", seconds, "at least 0")
     if not any(agent.learns for agent in agents):
         raise ComityError(
             f"None of these agents learns. To let scripted players meet: comity league {' '.join(names)}"
@@ -135,7 +140,7 @@ def _with_rewards(game: Environment, rewards: str) -> Environment:
         raise bad_value("rewards", rewards, "own, sum or a number") from None
 
 
-def _free_folder(base: Path, name: str, settings: Settings) -> Path:
+def _free_folder(base: Path, name: str, settings: Any) -> Path:
     """A folder that does not exist yet; the run's own one if it is to be resumed."""
     stem = name if settings.seeds > 1 else f"{name}-seed-{settings.seed}"
     path = base / stem
@@ -161,10 +166,18 @@ def _resume(arguments: list[str]) -> int:
 
         folder: tyro.conf.Positional[Path]  # the run folder
         iterations: int | None = None  # train up to this many iterations instead
+        checkpoint_seconds: float | None = None  # time between two checkpoints; by default as before
+        keep: int | None = None  # how many checkpoints are kept; by default as before
+        tensorboard: bool | None = None  # whether to write TensorBoard event files; by default as before
+        wandb: str | None = None  # project on Weights & Biases; by default as before
         json: bool = False  # print one JSON object at the end, and no progress bar
 
     options = tyro.cli(Resume, args=arguments, prog="comity train --resume")
     folder = RunFolder.open(options.folder)
+    changed = {field.name: getattr(options, field.name) for field in dataclasses.fields(Options)}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    carried_out = dataclasses.replace(Options.of(folder), **changed)
+    _check(carried_out)
     experiment = folder.experiment()
     if options.iterations is not None:
         from comity.core.files import write_json
@@ -175,7 +188,7 @@ def _resume(arguments: list[str]) -> int:
         )
         experiment = dataclasses.replace(experiment, iterations=options.iterations)
         write_json(folder.path / "config.json", experiment.to_data())
-    return _train(folder, experiment, Options(), options.json)
+    return _train(folder, experiment, carried_out, options.json)
 
 
 def _train(folder: RunFolder, experiment: Experiment, options: Options, as_json: bool) -> int:
@@ -192,7 +205,7 @@ def _train(folder: RunFolder, experiment: Experiment, options: Options, as_json:
 
 
 def _train_seeds(
-    experiment: Experiment, settings: Settings, out: Path, options: Options, command: str
+    experiment: Experiment, settings: Any, out: Path, options: Options, command: str
 ) -> int:
     from comity.cli.progress import Progress
     from comity.train.seeds import train_seeds

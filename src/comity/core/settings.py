@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from comity.core.errors import ComityError, bad_value, unknown_name
 
+LARGEST = 3.4e38  # what float32 can hold
 Resolve = Callable[[type[Any], Mapping[str, Any], str], Any]
 
 
@@ -35,9 +36,7 @@ def to_data(value: Any, name_of: Callable[[type[Any]], str | None], path: str = 
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise bad_value(path, value, "a finite number")
-        return value
+        return _expect_finite(value, path)
     if hasattr(value, "tolist"):
         return to_data(value.tolist(), name_of, path)
     raise ComityError(f"{path} is of type {type(value).__name__}, which cannot be written to a file.")
@@ -64,8 +63,8 @@ def from_data(kind: Any, data: Any, path: str, resolve: Resolve) -> Any:
     if kind is int:
         return _expect(isinstance(data, int) and not isinstance(data, bool), data, path, "a whole number")
     if kind is float:
-        ok = isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data)
-        return float(_expect(ok, data, path, "a finite number"))
+        ok = isinstance(data, int | float) and not isinstance(data, bool)
+        return float(_expect_finite(_expect(ok, data, path, "a finite number"), path))
     if kind is str:
         return _expect(isinstance(data, str), data, path, "a text")
     if isinstance(kind, type):
@@ -109,6 +108,15 @@ def _expect(ok: bool, data: Any, path: str, allowed: str) -> Any:
     if not ok:
         raise bad_value(path, data, allowed)
     return data
+
+
+def _expect_finite(value: float, path: str) -> float:
+    """Settings are computed with as float32, where larger numbers would be infinite."""
+    if not math.isfinite(value):
+        raise bad_value(path, value, "a finite number")
+    if abs(value) > LARGEST:
+        raise bad_value(path, value, "a finite number in float32, so up to 3.4e38")
+    return value
 
 
 def _one_of(values: tuple[Any, ...]) -> str:

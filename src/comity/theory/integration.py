@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from comity.theory.errors import TheoryError
 
 State = TypeVar("State")
-Payoffs = Sequence[Float[ArrayLike, "..."]] | Float[ArrayLike, "players ..."]  # a tensor for each player
+# One payoff tensor for each player, apart or stacked along a first axis.
+Payoffs = Sequence[Float[ArrayLike, "..."]] | Float[Array, "players ..."] | Float[np.ndarray, "players ..."]
 
 
 def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*batch n"]:
@@ -41,7 +43,7 @@ def game_and_starts(
     payoffs: Payoffs, start: Sequence[Float[ArrayLike, "*starts _"]]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """One payoff tensor [*games, actions of player 0, actions of player 1, ...] and one start per player."""
-    tables, mixes = tuple(map(jnp.asarray, payoffs)), tuple(map(jnp.asarray, start))
+    tables, mixes = tuple(jnp.asarray(table) for table in payoffs), tuple(jnp.asarray(mix) for mix in start)
     if len(tables) < 2 or len(tables) != len(mixes):
         raise TheoryError(
             f"{len(tables)} payoff tables and {len(mixes)} starts; one table and one start for each of at "

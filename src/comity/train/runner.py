@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -16,7 +16,8 @@ import jax
 import numpy as np
 
 from comity.core.compilation import use_compilation_cache
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, bad_value
+from comity.core.settings import build
 from comity.core.types import PerSeat, Player
 from comity.train import loop
 from comity.train.experiment import Experiment
@@ -35,6 +36,16 @@ class Options:
     keep: int = 3  # how many checkpoints are kept
     tensorboard: bool = True  # whether to write TensorBoard event files
     wandb: str | None = None  # project on Weights & Biases
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> "Options":
+        """The options with which a run was carried out last."""
+        noted = folder.notes().get("options", {})
+        where = f"{folder.path / 'run.json'}: options"
+        if not isinstance(noted, dict):
+            raise bad_value(where, noted, "an object")
+        options: Options = build(cls, noted, where, lambda kind, data, path: data)
+        return options
 
 
 class Stopped(Exception):  # noqa: N818 - a request, not an error
@@ -65,6 +76,7 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
     use_compilation_cache()
     experiment = folder.experiment()
     state = restore_or_start(folder, experiment)
+    folder.note(options=asdict(options))
     folder.rewind_metrics(int(state.iteration))
     trackers = open_trackers(
         folder.path, int(state.iteration), options.tensorboard, options.wandb, experiment.to_data()
