@@ -160,7 +160,7 @@ def test_action_values_mean_over_the_policy(dilemma: Played) -> None:
     """With an action-value critic, V is the mean of Q under the policy that was played."""
     agent = AdvantageAlignment(**PLAIN, critic="action-value")
     seat = make_game("prisoners-dilemma").seats[0]
-    critic = shaken(Critic(TABLE, None, seat, 1, True, jax.random.key(0)), 7)
+    critic = shaken(Critic(TABLE, None, seat, 1, "action-value", jax.random.key(0)), 7)
     joint, state = dilemma.joint, dilemma.state._replace(critic=critic)
     found = quick_jit(lambda s, j: agent.aligned(s, Experience((0, 1), j, NOW)))(state, joint)
     own, past, others = (slow_advantages(agent, state, joint, trace, True) for trace in (0.8, 0.0, 0.5))
@@ -173,7 +173,7 @@ def test_the_critics_memory_starts_anew_with_an_episode_and_looks_beyond_its_end
     """A recurrent critic, step by step."""
     joint, seat = dilemma.joint, make_game("prisoners-dilemma").seats[0]
     net = Network(kind="gru", width=4)
-    critic = quick_jit(lambda k: shaken(Critic(net, None, seat, 1, False, k), 7))(jax.random.key(0))
+    critic = quick_jit(lambda k: shaken(Critic(net, None, seat, 1, "value", k), 7))(jax.random.key(0))
     torso = critic.torso
     data = streams(joint, (1,))
     found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[1])
@@ -193,6 +193,87 @@ def test_the_critics_memory_starts_anew_with_an_episode_and_looks_beyond_its_end
             memory = torso.start()
     np.testing.assert_allclose(found.value[:, 0, 0], value, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found.next_value[:, 0, 0], following, rtol=1e-4, atol=1e-5)
+
+
+NEGOTIATION: dict[str, Any] = {
+    **PLAIN, "network": Network(kind="mlp", width=8), "critic_network": Network(kind="gru", width=4),
+    "critic": "after-state", "critic_trace": 0.7,
+}  # fmt: skip
+
+
+def test_an_after_state_is_valued_before_chance_draws() -> None:
+    """Step by step: what the critic says of the next round with its values hidden, and the losses of both."""
+    game = make_game("negotiation", horizon=4)
+    agent = AdvantageAlignment(**NEGOTIATION)
+    joint, state = played(game, agent)
+    critic, torso, drawn = state.critic, state.critic.torso, np.array(game.seats[0].drawn)
+    assert drawn.tolist() == [False] * 3 + [True] * 3 + [False] * 3 + [True] * 3 + [False] * 3
+    data = streams(joint, (0,))
+    found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[0])
+
+    @quick_jit
+    def look(memory: PyTree, obs: Array) -> tuple[PyTree, Array]:
+        memory, features = torso.step(memory, obs)
+        return memory, critic.read(features)[0, 0]
+
+    ended, reward = np.asarray(joint.step.truncated), np.asarray(joint.step.reward[0])
+    value, following = np.zeros(ended.shape), np.zeros(ended.shape)
+    for i in range(ended.shape[1]):
+        memory = torso.start()
+        for t in range(len(ended)):
+            memory, now = look(memory, joint.obs[0][t, i])
+            value[t, i] = float(now)
+            hidden = jnp.where(drawn, 0.0, joint.step.obs[0][t, i])
+            following[t, i] = float(look(memory, hidden)[1])
+            if ended[t, i]:
+                memory = torso.start()
+    np.testing.assert_allclose(found.value[..., 0], value, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.next_value[..., 0], following, rtol=1e-4, atol=1e-5)
+
+    returns = np.zeros(ended.shape)
+    for i in range(ended.shape[1]):
+        for t in reversed(range(len(ended))):
+            ahead = following[t, i]
+            if t + 1 < len(ended) and not ended[t, i]:
+                ahead = 0.3 * following[t, i] + 0.7 * returns[t + 1, i]
+            returns[t, i] = reward[t, i] + 0.9 * ahead
+
+    def huber(miss: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(miss) < 1, 0.5 * miss**2, np.abs(miss) - 0.5)
+
+    goes_on = ~ended[:-1]
+    losses = huber(value - returns).mean(), huber(following[:-1] - returns[1:])[goes_on].mean()
+    state = state._replace(target=critic)
+    own = AdvantageAlignment(**NEGOTIATION, learn_from="own")
+    loss = quick_jit(lambda c, s, j: own.critic_loss(c, None, s, j, (0,)))(critic, state, joint)
+    assert float(loss) == pytest.approx(np.mean(losses), rel=1e-4)
+    everyone = quick_jit(lambda c, s, j: agent.critic_loss(c, None, s, j, (0,)))(critic, state, joint)
+    assert abs(float(everyone) - float(loss)) > 1e-4  # it learns from the other's view too
+
+
+def test_luck_is_no_advantage_to_a_critic_of_after_states() -> None:
+    """Other values drawn for the next round change nothing in what the last one was worth."""
+    game = make_game("negotiation", horizon=None)
+    agent = AdvantageAlignment(**{**NEGOTIATION, "own_trace": 0.0})
+    joint, state = played(game, agent, steps=1)
+    drawn = jnp.array(game.seats[0].drawn)
+    luckier = jnp.where(drawn, 0.5 - joint.step.obs[0], joint.step.obs[0])
+    other = joint._replace(step=joint.step._replace(obs=(luckier, joint.step.obs[1])))
+    assert np.abs(luckier - joint.step.obs[0]).max() > 0.1
+    advantage = quick_jit(lambda s, j: agent.aligned(s, Experience((0,), j, NOW)).own)
+    np.testing.assert_array_equal(advantage(state, joint), advantage(state, other))
+
+
+def test_only_the_critic_learns_at_first() -> None:
+    game = make_game("prisoners-dilemma", horizon=4)
+    agent = AdvantageAlignment(**PLAIN, critic_first=0.5)
+    joint, state = played(game, agent)
+    state = state._replace(target=state.critic)
+    update = quick_jit(lambda s, j, p: agent.update(s, Experience((0, 1), j, p), jax.random.key(0))[0])
+    for progress, moves in ((0.4, False), (0.5, True)):
+        after = update(state, joint, jnp.float32(progress))
+        assert eqx.tree_equal(after.policy, state.policy) is not moves
+        assert not eqx.tree_equal(after.critic, state.critic)
 
 
 # ---- Gradients -----------------------------------------------------------------------------------------

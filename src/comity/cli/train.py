@@ -204,9 +204,7 @@ def _train(folder: RunFolder, experiment: Experiment, options: Options, as_json:
     return 0
 
 
-def _train_seeds(
-    experiment: Experiment, settings: Any, out: Path, options: Options, command: str
-) -> int:
+def _train_seeds(experiment: Experiment, settings: Any, out: Path, options: Options, command: str) -> int:
     from comity.cli.progress import Progress
     from comity.train.seeds import train_seeds
 

@@ -26,6 +26,7 @@ class Seat(NamedTuple):
     name: str
     observation: Space
     action: Space
+    drawn: tuple[bool, ...] = ()  # which numbers of the observation chance draws anew, whatever was done
 
 
 class TimeStep(NamedTuple):

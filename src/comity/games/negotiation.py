@@ -67,7 +67,8 @@ class Negotiation(Environment):
         largest = max(self.high, self.most, 1.0) / SCALE
         observation = Box((5 * self.items,), 0.0, largest)
         action = Box((self.items,), 0.0, self.most)
-        return tuple(Seat(f"player {i + 1}", observation, action) for i in range(2))
+        values = [part in (1, 3) for part in range(5) for _ in range(self.items)]
+        return tuple(Seat(f"player {i + 1}", observation, action, tuple(values)) for i in range(2))
 
     def reset(self, key: Key) -> tuple[NegotiationState, PerSeat[PyTree]]:
         state = NegotiationState(self._draw(key), jnp.zeros((2, self.items), jnp.float32), jnp.int32(0))

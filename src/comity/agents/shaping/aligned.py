@@ -12,14 +12,14 @@ from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import optimise
-from comity.agents.shaping.critics import Critic, Estimate, choices, estimate
+from comity.agents.shaping.critics import Critic, Estimate, Kind, choices, estimate
 from comity.agents.streams import Streams, next_values, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
 from comity.nets.distributions import Categorical, Distribution
 from comity.nets.heads import PolicyHead, check_action
 from comity.nets.torsos import Network, Torso
-from comity.returns.advantages import gae
+from comity.returns.advantages import gae, lambda_returns
 from comity.returns.alignment import CASES, Case, Past, alignment, past_advantages, time_discount
 from comity.returns.surrogates import normalise, weighted_mean
 
@@ -79,8 +79,9 @@ class AlignedAgent(Agent):
 
     network: eqx.AbstractVar[Network]
     critic_network: eqx.AbstractVar[Network]
-    critic: eqx.AbstractVar[Literal["value", "action-value"]]
+    critic: eqx.AbstractVar[Kind]
     opponent_critic: eqx.AbstractVar[Literal["own-view", "learned", "given"]]
+    learn_from: eqx.AbstractVar[Literal["own", "all"]]
     weight: eqx.AbstractVar[float]
     past: eqx.AbstractVar[Past]
     past_discount: eqx.AbstractVar[float]
@@ -101,6 +102,7 @@ class AlignedAgent(Agent):
     critic_learning_rate: eqx.AbstractVar[float]
     final_critic_learning_rate: eqx.AbstractVar[float]
     decay_from: eqx.AbstractVar[float]
+    critic_first: eqx.AbstractVar[float]
     target_rate: eqx.AbstractVar[float]
     spread: eqx.AbstractVar[float]
     final_spread: eqx.AbstractVar[float]
@@ -110,13 +112,16 @@ class AlignedAgent(Agent):
         require(bool(jnp.isfinite(self.weight)), "weight", self.weight, "a finite number")
         for case in self.without:
             require(case in CASES, "without", case, f"one of {', '.join(CASES)}")
-        shares = ["discount", "past_discount", "decay_from"]
+        shares = ["discount", "past_discount", "decay_from", "critic_first"]
         shares += [f"{name}_trace" for name in ("own", "past", "opponent", "critic")]
         shares += [f"final_{name}" for name in ("entropy", "learning_rate", "critic_learning_rate")]
         shares += ["final_spread"]
         for name in shares:
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, name, value, "between 0 and 1")
+        if self.critic == "after-state":
+            allowed = "own-view or learned with critic after-state"
+            require(self.opponent_critic != "given", "opponent_critic", self.opponent_critic, allowed)
         require(0.0 < self.target_rate <= 1.0, "target_rate", self.target_rate, "above 0 and at most 1")
         for name in ("learning_rate", "critic_learning_rate", "spread", "max_gradient"):
             require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
@@ -128,6 +133,11 @@ class AlignedAgent(Agent):
         check_action(seat.action)
         if self.critic == "action-value" and choices(seat.action) == 0:
             raise ComityError("A critic of actions needs discrete actions: use critic value in this game.")
+        if self.critic == "after-state" and not any(seat.drawn):
+            raise ComityError(
+                "A critic of after-states needs a game that says which numbers it draws anew at each step, "
+                "and this one does not: use critic value."
+            )
 
     def init(self, key: Key, seat: Seat) -> AlignedState:
         policy_key, critic_key = jax.random.split(key)
@@ -135,7 +145,7 @@ class AlignedAgent(Agent):
         features = policy.torso.features if self.network.shared else None
         rewards = 2 if self.opponent_critic == "learned" else 1
         network = self.network if self.network.shared else self.critic_network
-        critic = Critic(network, features, seat, rewards, self.critic == "action-value", critic_key)
+        critic = Critic(network, features, seat, rewards, self.critic, critic_key)
         policy_optimiser, critic_optimiser = self.optimisers()
         return AlignedState(
             policy, critic, critic, policy_optimiser.init(policy), critic_optimiser.init(critic)
@@ -215,8 +225,8 @@ class AlignedAgent(Agent):
     ) -> Float[Array, ""]:
         """Huber loss to TD(lambda) targets (values) or SARSA targets (action values) of the slow critic."""
         own_seat = seats[0]
-        if self.opponent_critic == "own-view":
-            seats = tuple(range(len(joint.obs)))  # the critic is asked about all views, so it learns from all
+        if self.opponent_critic == "own-view" and self.learn_from == "all":
+            seats = tuple(range(len(joint.obs)))
         data = _views(joint, seats, own_seat, critic.actions > 0)
         next_obs = _successors(joint, seats)
         torso = critic.torso if critic.torso is not None else torso
@@ -232,6 +242,12 @@ class AlignedAgent(Agent):
             if self.critic == "action-value":
                 following = jnp.where(data.terminated, 0.0, slow.next_chosen[..., i])
                 target = reward + self.discount * following
+            elif self.critic == "after-state":
+                target = self._returns(data._replace(reward=reward), slow, i)
+                # What follows a step is worth the return from the next one on, where there is one.
+                goes_on = jnp.where(data.ended[:-1], 0.0, data.weight[:-1])
+                misses = optax.losses.huber_loss(now.next_value[:-1, :, i], target[1:])
+                losses.append(weighted_mean(misses, goes_on))
             else:
                 target = slow.value[..., i] + self._advantage(
                     data._replace(reward=reward), slow, i, self.critic_trace
@@ -247,6 +263,8 @@ class AlignedAgent(Agent):
     ) -> AlignedState:
         """The state after one step of both optimisers."""
         policy_gradient, critic_gradient = gradients
+        begun = (progress >= self.critic_first).astype(jnp.float32)
+        policy_gradient = jax.tree.map(lambda x: begun * x, policy_gradient)
         policy_optimiser, critic_optimiser = self.optimisers()
         policy, policy_memory = optimise(
             policy_optimiser, policy_gradient, state.policy_memory, state.policy,
@@ -284,6 +302,15 @@ class AlignedAgent(Agent):
         each = partial(gae, discount=self.discount, trace=trace)
         return jax.vmap(each, in_axes=1, out_axes=1)(
             data.reward, says.value[..., reward], says.next_value[..., reward], data.terminated, data.ended
+        )
+
+    def _returns(self, data: Streams, says: Estimate, reward: int) -> Float[Array, "time stream"]:
+        """Lambda-returns that bootstrap from after-states only, so that chance is averaged at each step."""
+        following = says.next_value[..., reward]
+        before = jnp.concatenate([jnp.zeros_like(following[:1]), following[:-1]])
+        each = partial(lambda_returns, discount=self.discount, trace=self.critic_trace)
+        return jax.vmap(each, in_axes=1, out_axes=1)(
+            data.reward, before, following, data.terminated, data.ended
         )
 
     def _scaled(self, advantage: Array, weight: Array) -> Array:

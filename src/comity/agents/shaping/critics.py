@@ -1,6 +1,6 @@
 """Critics for opponent shaping: what a position is worth to me, and to the others."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,26 +14,31 @@ from comity.core.types import Seat
 from comity.nets.layers import Linear
 from comity.nets.torsos import Network, Torso
 
+Kind = Literal["value", "action-value", "after-state"]
+
 
 class Critic(eqx.Module):
     """A value or action values for one or more rewards, from one's own torso or the policy's.
 
     `rewards` is 1 for one's own reward only, 2 for one's own and that of the others together. `actions`
-    is 0 for a critic of states, else the number of actions.
+    is 0 for a critic of states, else the number of actions. A critic of after-states values what follows a
+    step before chance has its say: the successor with the numbers that are `drawn` anew hidden.
     """
 
     torso: Torso | None
     head: Linear
     rewards: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
+    drawn: tuple[bool, ...] = eqx.field(static=True)
 
     def __init__(
-        self, network: Network, features: int | None, seat: Seat, rewards: int, of_actions: bool, key: Key
+        self, network: Network, features: int | None, seat: Seat, rewards: int, kind: Kind, key: Key
     ) -> None:
         torso_key, head_key = jax.random.split(key)
         self.torso = Torso(network, seat.observation, torso_key) if features is None else None
         self.rewards = rewards
-        self.actions = choices(seat.action) if of_actions else 0
+        self.actions = choices(seat.action) if kind == "action-value" else 0
+        self.drawn = seat.drawn if kind == "after-state" else ()
         width = self.torso.features if features is None and self.torso is not None else features
         assert width is not None
         bias = network.kind != "tabular"
@@ -49,8 +54,8 @@ class Estimate(NamedTuple):
     """What a critic says along some streams: leaves [time, stream, rewards].
 
     `chosen` is the value of what was done (the action's, or the state's), `value` that of the state under
-    the policy that was played, `next_value` that of the true successor, `next_chosen` the same but with
-    the action that followed where one did.
+    the policy that was played, `next_value` that of the true successor (of a critic of after-states, before
+    chance has its say), `next_chosen` the same but with the action that followed where one did.
     """
 
     chosen: Float[Array, "time stream rewards"]
@@ -75,6 +80,10 @@ def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> E
         at = jax.tree.map(lambda x: x[part], (memory, next_obs))
         return critic.read(torso.step(*at)[1])
 
+    if critic.drawn:
+        next_obs = jnp.where(jnp.array(critic.drawn), 0.0, next_obs)
+        value, following = out[..., 0], look(slice(None))[..., 0]
+        return Estimate(value, value, following, following)
     last = look(slice(-1, None))
     earlier = jax.lax.cond(
         jnp.any(data.ended[:-1]), lambda: look(slice(0, -1)), lambda: jnp.zeros_like(out[:-1])

@@ -16,6 +16,7 @@ from jaxtyping import Array
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.shaping.aligned import AlignedAgent, AlignedState
+from comity.agents.shaping.critics import Kind
 from comity.agents.streams import streams
 from comity.core.errors import require
 from comity.core.types import Experience
@@ -29,10 +30,15 @@ class ProximalAdvantageAlignment(AlignedAgent):
 
     network: Network = eqx.field(default_factory=Network)  # the shape of the policy
     critic_network: Network = eqx.field(default_factory=Network)  # the shape of the critic
-    critic: Literal["value", "action-value"] = "value"  # V, or Q with V as its mean under the policy
+    critic: Kind = "value"
+    """V; action-value: Q, with V as its mean under the policy; after-state: V that looks ahead to before
+    chance draws, so that luck is no advantage"""
     opponent_critic: Literal["own-view", "learned", "given"] = "own-view"
     """where the others' values come from: own critic on their view, learned from their observed rewards,
     or given by them"""
+    learn_from: Literal["own", "all"] = "all"
+    """the views that an own-view critic learns from: one's own, so that others are valued as if they were
+    oneself, or all, so that they are valued as they are"""
     weight: float = 1.0  # beta, the weight of the alignment term
     past: Past = "discounted"  # own past advantages: discounted (eq. 10), averaged (eq. 59) or separate
     past_discount: float = 0.9  # with past separate: further discount of past advantages
@@ -55,6 +61,7 @@ class ProximalAdvantageAlignment(AlignedAgent):
     critic_learning_rate: float = 1e-2  # step size of the critic
     final_critic_learning_rate: float = 1.0  # share of it left at the end
     decay_from: float = 0.5  # share of the training after which these fall to their final shares
+    critic_first: float = 0.0  # share of the training in which only the critic learns
     target_rate: float = 1.0  # how fast the slow critic follows (1: no slow copy, .01: an EMA of .99)
     spread: float = 1.0  # largest standard deviation of continuous actions, before squashing
     final_spread: float = 1.0  # share of it left at the end
