@@ -11,7 +11,7 @@ ALLOWED = {
     "core": set(),
     "returns": {"core"},
     "nets": {"core"},
-    "games": {"core"},
+    "games": {"core", "returns"},
     "agents": {"core", "returns", "nets"},
     "play": {"core", "games", "agents"},
     "train": {"core", "play", "agents", "games"},

@@ -18,6 +18,17 @@ AGENTS = Registry(
             "comity.agents.shaping.proximal_adalign:ProximalAdvantageAlignment",
             "Advantage Alignment with PPO's clipped objective",
         ),
+        "lola": Row("comity.agents.shaping.lola:LOLA", "learns through the others' next steps, exact values"),
+        "sos": Row(
+            "comity.agents.shaping.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
+        ),
+        "lookahead": Row(
+            "comity.agents.shaping.lookahead:Lookahead", "answers the others' next step, exact values"
+        ),
+        "consensus": Row(
+            "comity.agents.shaping.consensus:Consensus", "seeks where nobody wants to move, exact values"
+        ),
+        "naive": Row("comity.agents.shaping.naive:Naive", "follows its own gradient only, exact values"),
         "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
         "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
     },

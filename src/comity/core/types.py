@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.errors import ComityError
 from comity.core.spaces import Space
 
 T = TypeVar("T")
@@ -79,6 +80,18 @@ class Environment(eqx.Module):
         """The privileged view, for centralised critics and pictures; by default the whole state."""
         return state
 
+    def exact_values(
+        self, probabilities: PerSeat[Float[Array, "observations _"]], discount: float
+    ) -> Float[Array, " seats"]:
+        """What each seat earns, summed and discounted, if it acts by a table of probabilities.
+
+        Differentiable in the tables. Only for games in which that can be computed.
+        """
+        raise ComityError(
+            "The value of a policy is not known exactly in this game, only in iterated matrix games: use an "
+            "agent that learns from what was played."
+        )
+
 
 class Trajectory(NamedTuple):
     """What was played: leaves [time, batch, ...], but for `carry`, whose leaves are [batch, ...].
@@ -108,6 +121,7 @@ class Experience(NamedTuple):
     - `progress`: the share of the training that is done, 0 to 1, for schedules.
     - `others`: the parameters in every seat, leaves [groups, ...]; None unless the agent needs them.
     - `simulate`: plays the game with given parameters; None unless the agent needs it.
+    - `values`: the game's `exact_values`; None unless the agent needs them.
     """
 
     seats: tuple[int, ...]
@@ -115,14 +129,15 @@ class Experience(NamedTuple):
     progress: Float[Array, ""]
     others: PerSeat[PyTree] | None = None
     simulate: Callable[[PerSeat[PyTree], Key], Trajectory] | None = None
+    values: Callable[[PerSeat[Array], float], Array] | None = None
 
 
 class Agent(eqx.Module):
     """A way to act and to learn. Its fields are hyper-parameters; it holds no state.
 
     `learns` is false for players that follow a fixed rule. `needs` says what an update reads beyond its
-    own trajectory, a subset of {"others", "simulate"}, so that the information an algorithm assumes is
-    visible.
+    own trajectory, a subset of {"others", "simulate", "values"}, so that the information an algorithm
+    assumes is visible.
     """
 
     learns: ClassVar[bool] = True

@@ -18,6 +18,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core.errors import require
 from comity.core.spaces import Discrete
 from comity.core.types import Environment, PerSeat, Seat, TimeStep
+from comity.returns.markov import memory_one_values
 
 
 class MatrixState(NamedTuple):
@@ -79,6 +80,13 @@ class IteratedMatrixGame(Environment):
             alive=(jnp.bool_(True),) * players,
         )
         return state, step
+
+    def exact_values(
+        self, probabilities: PerSeat[Float[Array, "observations _"]], discount: float
+    ) -> Float[Array, " seats"]:
+        payoffs = jnp.asarray(self.payoffs, probabilities[0].dtype)
+        views = jnp.asarray(_views(self.payoffs.shape[1:]), jnp.int32)
+        return memory_one_values(probabilities, payoffs, views, discount) / (1.0 - discount)
 
     def _observe(self, state: MatrixState) -> PerSeat[PyTree]:
         views = jnp.asarray(_views(self.payoffs.shape[1:]), jnp.int32)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
@@ -69,6 +69,11 @@ class SharedReward(Transform):
         state, step = self.game.step(key, state, actions)
         shared = jnp.asarray(self._matrix(), jnp.float32) @ jnp.stack(step.reward)
         return state, step._replace(reward=tuple(shared))
+
+    def exact_values(
+        self, probabilities: PerSeat[Float[Array, "observations _"]], discount: float
+    ) -> Float[Array, " seats"]:
+        return jnp.asarray(self._matrix(), jnp.float32) @ self.game.exact_values(probabilities, discount)
 
     def _matrix(self) -> np.ndarray:
         if self.weights:

@@ -100,9 +100,14 @@ def check_agent(
     obs = game.reset(jax.random.key(0))[1][0]
     _, after, _ = jax.eval_shape(agent.act, params[0], carry, obs, jax.random.key(1))
     assert _shapes(carry) == _shapes(after), "the memory must keep its shape"
-    if agent.needs:
+    exact = type(game).exact_values is not Environment.exact_values
+    if "simulate" in agent.needs or ("values" in agent.needs and not exact):
         return
-    experience = Experience(seats, played, jnp.float32(0.0))
+    others = (
+        tuple(jax.tree.map(lambda x: x[None], own) for own in params) if "others" in agent.needs else None
+    )
+    values = game.exact_values if "values" in agent.needs else None
+    experience = Experience(seats, played, jnp.float32(0.0), others, None, values)
     state, metrics = eqx.filter_jit(agent.update)(states[seats[0]], experience, jax.random.key(2))
     assert _shapes(state) == _shapes(states[seats[0]]), "an update must keep the state's shape"
     for name, value in metrics.items():

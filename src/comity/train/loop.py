@@ -135,7 +135,8 @@ def _experience(
             table = begin(experiment.game, seated, experiment.batch, begin_key)
             return rollout(experiment.game, seated, table, play_key, experiment.unroll)[0]
 
-    return Experience(seats, played, progress, others, simulate)
+    values = experiment.game.exact_values if "values" in needs else None
+    return Experience(seats, played, progress, others, simulate, values)
 
 
 def _play_metrics(
