@@ -27,6 +27,8 @@ DAMAGE: list[tuple[dict[str, Any], str]] = [
     ({"mean": [[1.0]]}, "its tables do not fit its 4 players"),
     ({"players": ["one"]}, "its tables do not fit its 1 players"),
     ({"mean": "much"}, "is damaged"),
+    ({"low": [[9.0] * 4] * 4}, "low up to high"),
+    ({"episodes": -3}, "at least one step and episode"),
     ({"horizon": None}, "is damaged"),
     ({"game_settings": {}}, "is damaged"),
 ]

@@ -61,6 +61,10 @@ def read_json(path: Path, what: str) -> Any:
         raise ComityError(f"{path} does not exist; it should be {what}.") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ComityError(f"{path} cannot be read as {what}: {error}.") from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, or lists thousands deep
+        raise ComityError(
+            f"{path} cannot be read as {what}: it is nested too deeply or a number has too many digits."
+        ) from None
 
 
 def save_arrays(path: Path, kind: str, about: Mapping[str, Any], tree: PyTree) -> None:

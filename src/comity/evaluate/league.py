@@ -80,16 +80,29 @@ def read_league(path: Path) -> League:
         raise ComityError(f"{path} is not a league: `comity league ... --json FILE` writes one.")
     if not isinstance(data.get("version"), int) or data["version"] > 1:
         raise ComityError(f"{path} was written by a newer Comity: upgrade to read it.")
+    fields = ("players", "mean", "low", "high", "game_settings", "horizon", "episodes", "seed")
+    missing = [name for name in fields if name not in data]
+    if missing:
+        raise ComityError(
+            f"{path} is damaged: it lacks {', '.join(missing)}. `comity league` writes them all."
+        )
     try:
         players = tuple(str(name) for name in data["players"])
         tables = [np.asarray(data[name], np.float64) for name in ("mean", "low", "high")]
         game = dict(data["game_settings"])
         numbers = [int(data[name]) for name in ("horizon", "episodes", "seed")]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ComityError(f"{path} is damaged: {error!r}.") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ComityError(
+            f"{path} is damaged ({error}): a list of players, square tables and whole numbers would work."
+        ) from None
     if any(table.shape != (len(players), len(players)) for table in tables) or "name" not in game:
         raise ComityError(f"{path} is damaged: its tables do not fit its {len(players)} players.")
-    return League(game, numbers[0], numbers[1], numbers[2], players, tables[0], tables[1], tables[2])
+    mean, low, high = tables
+    if not np.isfinite(tables).all() or (low > high).any() or min(numbers[:2]) < 1:
+        raise ComityError(
+            f"{path} is damaged: finite tables, low up to high, and at least one step and episode would work."
+        )
+    return League(game, numbers[0], numbers[1], numbers[2], players, mean, low, high)
 
 
 def play_league(

@@ -25,7 +25,7 @@ def banzhaf(game: CoalitionalGame) -> Float[np.ndarray, " players"]:
 def banzhaf_index(game: CoalitionalGame) -> Float[np.ndarray, " players"]:
     """The value scaled to sum to 1."""
     value = banzhaf(game)
-    if value.sum() == 0.0:
+    if abs(value.sum()) <= 1e-12 * np.abs(value).sum():
         raise TheoryError(
             "No player ever makes a difference, so the Banzhaf index is undefined; use banzhaf."
         )

@@ -10,14 +10,13 @@ Source: Gilboa and Matsui, "Social stability and equilibrium", Econometrica, 199
 the best response dynamics", 1995.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
-from comity.theory.integration import Payoffs, follow, game_and_starts, values_of_actions
+from comity.theory.integration import Payoffs, Starts, follow, game_and_starts, values_of_actions
 
 
 def best_mix(values: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -29,11 +28,11 @@ def best_mix(values: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_best_response(
     payoffs: Payoffs,
-    start: Sequence[Float[ArrayLike, "*starts _"]],
+    start: Starts,
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts _"], ...]:
+) -> tuple[Float[Array, "kept *batch _"], ...]:
     """Trajectories of one population per player.
 
     `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` one

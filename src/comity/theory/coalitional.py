@@ -154,7 +154,7 @@ def weighted_votes(weights: Sequence[float] | Float[np.ndarray, " players"], quo
         raise TheoryError(
             f"quota is {quota}; a number above 0 and up to the total weight {vector.sum()} would work."
         )
-    slack = 1e-9 * max(1.0, float(vector.sum()))
+    slack = 1e-9 * float(vector.sum())
     return CoalitionalGame((coalition_sums(vector) >= quota - slack).astype(np.float64))
 
 
@@ -162,8 +162,9 @@ def bankruptcy(estate: float, claims: Sequence[float] | Float[np.ndarray, " play
     """A coalition gets what is left of the estate after the others' claims are met in full."""
     vector = non_negative(claims, "claims")
     checked_count(len(vector))
-    if not 0 <= estate <= vector.sum():
+    if not 0 <= estate <= vector.sum() * (1 + 1e-12):
         raise TheoryError(f"estate is {estate}; 0 up to the sum of claims, {vector.sum()}, would work.")
+    estate = min(estate, float(vector.sum()))
     others = vector.sum() - coalition_sums(vector)
     return CoalitionalGame(np.where(others < estate, estate - others, 0.0))
 
@@ -180,6 +181,8 @@ def airport(costs: Sequence[float] | Float[np.ndarray, " players"]) -> Coalition
 
 def gloves(left: int, right: int) -> CoalitionalGame:
     """`left` players own a left glove each, `right` a right one; a pair is worth 1."""
+    if left < 0 or right < 0:
+        raise TheoryError(f"left is {left} and right {right}; numbers of at least 0 would work.")
     checked_count(left + right)
     first = coalition_sums(np.array([1.0] * left + [0.0] * right))
     return CoalitionalGame(np.minimum(first, sizes(left + right) - first))

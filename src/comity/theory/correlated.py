@@ -27,6 +27,7 @@ from comity.theory.normal_form import NormalFormGame
 
 Objective = Literal["feasible", "welfare", "maxmin"]
 MOST_PROFILES = 200_000
+MOST_NUMBERS = 50_000_000  # in the table of deviations and profiles: 400 MB
 
 
 class CorrelatedEquilibrium(NamedTuple):
@@ -46,6 +47,13 @@ def correlated_equilibrium(
         raise TheoryError(
             f"The game has {size:,} pure profiles, more than {MOST_PROFILES:,}; regret matching "
             "(run_regret_matching) approaches a coarse correlated equilibrium of a game this large."
+        )
+    rows = sum(k if coarse else k * (k - 1) for k in game.num_actions)
+    if size * rows > MOST_NUMBERS:
+        raise TheoryError(
+            f"The game has {size:,} pure profiles and {rows:,} deviations, {size * rows:,} numbers and more "
+            f"than {MOST_NUMBERS:,}; regret matching (run_regret_matching) approaches a coarse correlated "
+            "equilibrium of a game this large."
         )
     scaled = np.stack([unit_range(payoffs) for payoffs in game.payoffs])
     incentives = deviation_gains(scaled, coarse)

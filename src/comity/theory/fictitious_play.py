@@ -11,23 +11,22 @@ Source: Brown, "Iterative solution of games by fictitious play", 1951; Robinson,
 solving a game", Annals of Mathematics, 1951.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
-from comity.theory.integration import Payoffs, follow, game_and_starts, values_of_actions
+from comity.theory.integration import Payoffs, Starts, follow, game_and_starts, values_of_actions
 
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_fictitious_play(
     payoffs: Payoffs,
-    start: Sequence[Float[ArrayLike, "*starts _"]],
+    start: Starts,
     steps: int = 1000,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts _"], ...]:
+) -> tuple[Float[Array, "kept *batch _"], ...]:
     """Each player's average play after each round; `start` counts as one round.
 
     `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` one

@@ -69,10 +69,11 @@ def read_league(path: str | Path) -> EmpiricalGame:
     if not isinstance(data, dict) or "mean" not in data:
         raise TheoryError('The JSON has no "mean"; add the square table of mean payoffs under that name.')
     low, high = (numbers(data[key], key) if data.get(key) is not None else None for key in ("low", "high"))
-    names = name_list(data.get("names", []), "names")
-    if names and len(names) != len(data["mean"]):
-        raise TheoryError(f"names has {len(names)} entries for {len(data['mean'])} members; give one each.")
-    return EmpiricalGame.from_league(numbers(data["mean"], "mean"), low, high, names)
+    mean, names = numbers(data["mean"], "mean"), name_list(data.get("names", []), "names")
+    members = len(mean) if mean.ndim else 0
+    if names and len(names) != members:
+        raise TheoryError(f"names has {len(names)} entries for {members} members; give one each.")
+    return EmpiricalGame.from_league(mean, low, high, names)
 
 
 def read_text(path: str | Path) -> tuple[str, str]:
@@ -111,7 +112,11 @@ def is_number(text: str) -> bool:
 
 def csv_lines(text: str) -> list[tuple[int, list[str]]]:
     """(line number, stripped cells) of every line that is not blank."""
-    rows = [(k, [cell.strip() for cell in row]) for k, row in enumerate(csv.reader(text.splitlines()), 1)]
+    try:
+        read = list(csv.reader(text.splitlines()))
+    except csv.Error as problem:
+        raise TheoryError(f"The file is not CSV ({problem}); a table of payoffs would work.") from None
+    rows = [(k, [cell.strip() for cell in row]) for k, row in enumerate(read, 1)]
     lines = [(k, row) for k, row in rows if any(row)]
     if not lines:
         raise TheoryError("The file is empty; a table of payoffs would work.")
@@ -221,6 +226,11 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as problem:
         raise TheoryError(f"Line {problem.lineno} is not JSON ({problem.msg}); check commas there.") from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, or lists thousands deep
+        raise TheoryError(
+            "The JSON is nested too deeply or holds a number of too many digits; a plain table of numbers "
+            "would work."
+        ) from None
 
 
 def name_list(value: Any, where: str) -> tuple[str, ...]:
@@ -248,11 +258,11 @@ def parse_game_json(text: str) -> NormalFormGame:
     return NormalFormGame.from_bimatrix(data["row"], data.get("column"), **names)
 
 
-def scalar(value: object, name: str) -> float:
-    """One number, or an error."""
+def scalar(value: Any, where: str) -> float:
+    """One finite number from JSON."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TheoryError(f"{name} is {value!r}; a number would work.")
-    return float(value)
+        raise TheoryError(f"{where} is {value!r}; a number would work.")
+    return float(numbers(value, where))
 
 
 def parse_coalitions_json(text: str) -> CoalitionalGame:
@@ -260,10 +270,8 @@ def parse_coalitions_json(text: str) -> CoalitionalGame:
     data = parse_json(text)
     if isinstance(data, dict):
         if isinstance(data.get("worth"), dict):
-            for coalition, worth in data["worth"].items():
-                if isinstance(worth, bool) or not isinstance(worth, int | float):
-                    raise TheoryError(f'worth["{coalition}"] is {worth!r}; a number would work.')
-            return from_table(data["worth"], name_list(data.get("players", []), "players"))
+            worths = {name: scalar(worth, f'worth["{name}"]') for name, worth in data["worth"].items()}
+            return from_table(worths, name_list(data.get("players", []), "players"))
         if "weights" in data and "quota" in data:
             return weighted_votes(data["weights"], scalar(data["quota"], "quota"))
         if "estate" in data and "claims" in data:

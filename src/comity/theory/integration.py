@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Num
 
 from comity.theory.errors import TheoryError
 
 State = TypeVar("State")
 # One payoff tensor for each player, apart or stacked along a first axis.
-Payoffs = Sequence[Float[ArrayLike, "..."]] | Float[Array, "players ..."] | Float[np.ndarray, "players ..."]
+Payoffs = Sequence[Num[ArrayLike, "..."]] | Num[Array, "players ..."] | Num[np.ndarray, "players ..."]
+Starts = Sequence[Any]  # a mixture for each player, [*starts, actions]: an array, or a list of numbers
 
 
 def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*batch n"]:
@@ -30,20 +31,29 @@ def on_simplex(x: Float[Array, "*batch n"], axis: int = -1) -> Float[Array, "*ba
     return positive / jnp.sum(positive, axis=axis, keepdims=True)
 
 
-def broadcast_starts(payoffs: Float[Array, "..."], *starts: Float[Array, "*starts _"]) -> tuple[Array, ...]:
-    """`starts` with the batch axes of games and of each other.
+def broadcast_starts(
+    payoffs: Sequence[Num[ArrayLike, "..."]], starts: Sequence[Num[ArrayLike, "..."]]
+) -> tuple[Array, ...]:
+    """`starts` as real numbers, with the batch axes of all games and of each other.
 
-    The last axes of `payoffs` are actions: two, or one per player if there are more starts than that.
+    The last axes of each of `payoffs` are actions: two, or one per player if there are more starts than that.
     """
-    batch = jnp.broadcast_shapes(payoffs.shape[: -max(2, len(starts))], *(x.shape[:-1] for x in starts))
-    return tuple(jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in starts)
+    actions = max(2, len(starts))
+    mixes = [real(start) for start in starts]
+    shapes = [jnp.shape(table)[:-actions] for table in payoffs] + [mix.shape[:-1] for mix in mixes]
+    batch = jnp.broadcast_shapes(*shapes)
+    return tuple(jnp.broadcast_to(mix, (*batch, mix.shape[-1])) for mix in mixes)
 
 
-def game_and_starts(
-    payoffs: Payoffs, start: Sequence[Float[ArrayLike, "*starts _"]]
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def real(numbers: Any) -> Array:
+    """An array of floating-point numbers: pure strategies may be written as whole ones."""
+    array = jnp.asarray(numbers)
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.zeros(()).dtype)
+
+
+def game_and_starts(payoffs: Payoffs, start: Starts) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """One payoff tensor [*games, actions of player 0, actions of player 1, ...] and one start per player."""
-    tables, mixes = tuple(jnp.asarray(table) for table in payoffs), tuple(jnp.asarray(mix) for mix in start)
+    tables, mixes = tuple(real(table) for table in payoffs), tuple(real(mix) for mix in start)
     if len(tables) < 2 or len(tables) != len(mixes):
         raise TheoryError(
             f"{len(tables)} payoff tables and {len(mixes)} starts; one table and one start for each of at "
@@ -56,7 +66,7 @@ def game_and_starts(
                 f"the payoffs of player {player} have shape {table.shape}; last axes {actions}, the numbers "
                 "of actions of the starts, would work."
             )
-    return tables, broadcast_starts(tables[0], *mixes)
+    return tables, broadcast_starts(tables, mixes)
 
 
 def values_of_actions(

@@ -10,17 +10,19 @@ Source: Fudenberg and Levine, "The Theory of Learning in Games", 1998, chapter 4
 Games and Evolutionary Dynamics", 2010, section 6.2.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 import jax
-from jaxtyping import Array, ArrayLike, Float
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Num
 
 from comity.theory.integration import (
     Payoffs,
+    Starts,
     broadcast_starts,
     follow,
     game_and_starts,
+    real,
     runge_kutta,
     values_of_actions,
 )
@@ -36,28 +38,28 @@ def logit_velocity(
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_logit(
-    payoffs: Float[Array, "*games n n"],
-    start: Float[Array, "*starts n"],
+    payoffs: Num[Array, "*games n n"] | Num[np.ndarray, "*games n n"],
+    start: Num[ArrayLike, "*starts n"],
     rationality: float | Float[Array, ""] = 5.0,
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> Float[Array, "kept *starts n"]:
+) -> Float[Array, "kept *batch n"]:
     """Trajectories of one population."""
-    velocity = partial(logit_velocity, payoffs, rationality)
-    (first,) = broadcast_starts(payoffs, start)
+    velocity = partial(logit_velocity, real(payoffs), rationality)
+    (first,) = broadcast_starts((payoffs,), (start,))
     return follow(partial(runge_kutta, velocity, step_size), first, steps, keep_every)
 
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_logit_populations(
     payoffs: Payoffs,
-    start: Sequence[Float[ArrayLike, "*starts _"]],
+    start: Starts,
     rationality: float | Float[Array, ""] = 5.0,
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts _"], ...]:
+) -> tuple[Float[Array, "kept *batch _"], ...]:
     """Trajectories of one population per player.
 
     `payoffs` has one tensor per player, [*games, actions of player 0, actions of player 1, ...]; `start` one

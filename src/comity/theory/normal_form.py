@@ -162,13 +162,23 @@ def equilibrium(game: NormalFormGame, profile: Sequence[np.ndarray], method: str
     return Equilibrium(tuple(profile), np.array(payoffs), regret, method)
 
 
+def is_genuine(game: NormalFormGame, profile: Sequence[np.ndarray]) -> bool:
+    """Whether nobody gains by deviating, but for rounding in the payoffs that the others' play can bring."""
+    for player, strategy in enumerate(profile):
+        values = game.action_payoffs(player, profile)
+        size = NormalFormGame(np.abs(game.payoffs)).action_payoffs(player, profile).max()
+        if float(values.max() - values @ strategy) > 1e-9 * float(size):
+            return False
+    return True
+
+
 def numbers(values: object, name: str) -> np.ndarray:
     """`values` as finite float64, or an error that says which entry is wrong."""
     if values is None:
         raise TheoryError(f"{name} is empty (null); a table of numbers would work.")
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise TheoryError(
             f"{name} is not a table of numbers ({problem}); rows of equal length that hold "
             "only finite numbers would work."

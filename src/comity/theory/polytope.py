@@ -21,6 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.spatial import ConvexHull, QhullError
 
+from comity.theory.taming import regular
+
 TIGHT = 1e-9  # slack below which an inequality counts as tight; the payoffs in M lie in [1, 2]
 FEW_BASES = 500  # up to here all bases cost less than a hull
 MANY_BASES = 200_000  # up to here all bases are affordable for a degenerate polytope
@@ -68,8 +70,8 @@ def vertices_from_bases(matrix: Float[np.ndarray, "constraints dimensions"]) -> 
     found: list[np.ndarray] = []
     for part in np.array_split(chosen, total // 20_000 + 1):
         systems = normals[part]
-        regular = np.abs(np.linalg.det(systems)) > 1e-10
-        points = np.linalg.solve(systems[regular], offsets[part[regular]][..., None])[..., 0]
+        solvable = regular(systems)
+        points = np.linalg.solve(systems[solvable], offsets[part[solvable]][..., None])[..., 0]
         feasible = (points >= -TIGHT).all(1) & (points @ matrix.T <= 1.0 + TIGHT).all(1)
         found.append(points[feasible])
     return distinct(matrix, np.concatenate(found))

@@ -90,7 +90,7 @@ class LogitSystem:
 
 
 def logit_branch(
-    game: NormalFormGame, prior: Sequence[np.ndarray] | None = None, max_steps: int = 2_000
+    game: NormalFormGame, prior: Sequence[np.ndarray] | np.ndarray | None = None, max_steps: int = 2_000
 ) -> Iterator[tuple[float, list[np.ndarray]]]:
     """Points (rationality, profile) along the branch from the prior; payoffs are used as they are."""
     start = [np.full(k, 1.0 / k) for k in game.num_actions] if prior is None else list(prior)
@@ -151,7 +151,7 @@ def corrected(
 
 
 def quantal_response(
-    game: NormalFormGame, rationality: float, prior: Sequence[np.ndarray] | None = None
+    game: NormalFormGame, rationality: float, prior: Sequence[np.ndarray] | np.ndarray | None = None
 ) -> QuantalResponse:
     """The logit equilibrium at `rationality` (per unit of payoff) on the branch that starts at the prior."""
     if not (np.isfinite(rationality) and rationality >= 0):
@@ -159,7 +159,7 @@ def quantal_response(
     width = float(np.ptp(game.payoffs)) or 1.0
     scaled = NormalFormGame((game.payoffs - game.payoffs.min()) / width)
     target = rationality * width
-    start = prior or [np.full(k, 1.0 / k) for k in game.num_actions]
+    start = list(prior) if prior is not None else [np.full(k, 1.0 / k) for k in game.num_actions]
     system = LogitSystem(scaled, start)
     before = np.append(np.log(np.concatenate(start)), 0.0)
     for value, profile in logit_branch(scaled, start):

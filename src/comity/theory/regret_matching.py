@@ -12,16 +12,15 @@ Source: Hart and Mas-Colell, "A simple adaptive procedure leading to correlated 
 Econometrica, 2000; Tammelin, "Solving large imperfect information games using CFR+", 2014.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from string import ascii_lowercase
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
-from comity.theory.integration import Payoffs, game_and_starts, values_of_actions
+from comity.theory.integration import Payoffs, Starts, game_and_starts, values_of_actions
 
 
 class RegretMatching(NamedTuple):
@@ -39,7 +38,7 @@ def matched(regrets: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
 @partial(jax.jit, static_argnames=("steps", "plus"))
 def run_regret_matching(
     payoffs: Payoffs,
-    start: Sequence[Float[ArrayLike, "*starts _"]],
+    start: Starts,
     steps: int = 1000,
     plus: bool = False,
 ) -> RegretMatching:

@@ -15,9 +15,10 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Num
 
-from comity.theory.integration import broadcast_starts, follow, runge_kutta
+from comity.theory.integration import broadcast_starts, follow, real, runge_kutta
 
 BLOCK = 1024  # starts that are followed together
 
@@ -36,9 +37,9 @@ def replicator_velocity(payoffs: Float[Array, "*games n n"], x: Float[Array, "*s
 
 
 def two_population_velocity(
-    row: Float[Array, "*games m n"],
-    column: Float[Array, "*games m n"],
-    state: tuple[Float[Array, "*starts m"], Float[Array, "*starts n"]],
+    row: Float[Array, "*#games m n"],
+    column: Float[Array, "*#games m n"],
+    state: tuple[Float[Array, "*#starts m"], Float[Array, "*#starts n"]],
 ) -> tuple[Array, Array]:
     """(x', y') of two populations."""
     x, y = state
@@ -51,17 +52,17 @@ def two_population_velocity(
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_replicator(
-    payoffs: Float[Array, "*games n n"],
-    start: Float[Array, "*starts n"],
+    payoffs: Num[Array, "*games n n"] | Num[np.ndarray, "*games n n"],
+    start: Num[ArrayLike, "*starts n"],
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> Float[Array, "kept *starts n"]:
+) -> Float[Array, "kept *batch n"]:
     """Trajectories of one population: the start and every `keep_every`-th state after it."""
     if payoffs.ndim == 2:
-        return run_one_game(payoffs, start, steps, step_size, keep_every)
-    step = partial(runge_kutta, partial(replicator_velocity, payoffs), step_size)
-    (first,) = broadcast_starts(payoffs, start)
+        return run_one_game(real(payoffs), real(start), steps, step_size, keep_every)
+    step = partial(runge_kutta, partial(replicator_velocity, real(payoffs)), step_size)
+    (first,) = broadcast_starts((payoffs,), (start,))
     return follow(step, first, steps, keep_every)
 
 
@@ -71,7 +72,7 @@ def run_one_game(
     steps: int,
     step_size: float | Float[Array, ""],
     keep_every: int,
-) -> Float[Array, "kept *starts n"]:
+) -> Float[Array, "kept *batch n"]:
     """All starts in one game, in blocks with the starts innermost: long vectors that stay in the cache."""
     strategies = start.shape[-1]
     flat = start.reshape(-1, strategies)
@@ -95,14 +96,14 @@ def run_one_game(
 
 @partial(jax.jit, static_argnames=("steps", "keep_every"))
 def run_two_populations(
-    row: Float[Array, "*games m n"],
-    column: Float[Array, "*games m n"],
-    start: tuple[Float[Array, "*starts m"], Float[Array, "*starts n"]],
+    row: Num[ArrayLike, "*#games m n"],
+    column: Num[ArrayLike, "*#games m n"],
+    start: tuple[Num[ArrayLike, "*#starts m"], Num[ArrayLike, "*#starts n"]],
     steps: int = 1000,
     step_size: float | Float[Array, ""] = 0.05,
     keep_every: int = 1,
-) -> tuple[Float[Array, "kept *starts m"], Float[Array, "kept *starts n"]]:
+) -> tuple[Float[Array, "kept *batch m"], Float[Array, "kept *batch n"]]:
     """Trajectories of two populations."""
-    step = partial(runge_kutta, partial(two_population_velocity, row, column), step_size)
-    x, y = broadcast_starts(row, *start)
+    step = partial(runge_kutta, partial(two_population_velocity, real(row), real(column)), step_size)
+    x, y = broadcast_starts((row, column), start)
     return follow(step, (x, y), steps, keep_every)

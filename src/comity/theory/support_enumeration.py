@@ -1,6 +1,7 @@
 """All extreme Nash equilibria of a two-player game by trying every pair of supports.
 
-For a set J of columns and an equally large set I of rows:
+Both payoff tables are brought into [0, 1] without changing equilibria (`taming`). For a set J of columns
+and an equally large set I of rows:
 
 1. Solve for the mixture y on J that makes the row player indifferent among I:
    (A y)_i = v for i in I, sum of y = 1. Skip singular systems.
@@ -23,7 +24,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from comity.theory.errors import TheoryError
-from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium
+from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium, is_genuine
+from comity.theory.taming import regular, tame
 
 TIGHT = 1e-9
 MOST_SUPPORTS = 300_000
@@ -38,48 +40,45 @@ def support_enumeration(game: NormalFormGame) -> list[Equilibrium]:
             f"A {m} x {n} game has {comb(m + n, n):,} pairs of equal supports, more than "
             f"{MOST_SUPPORTS:,}; vertex_enumeration (all equilibria) or lemke_howson (one) would work."
         )
-    mixtures_of_columns, rows_best = indifferent_mixtures(row)
-    mixtures_of_rows, columns_best = indifferent_mixtures(column.T)
+    tamed = tame(row, column)
+    mixtures_of_columns, rows_best = indifferent_mixtures(tamed.row)
+    mixtures_of_rows, columns_best = indifferent_mixtures(tamed.column.T)
     profitable_for_rows = (mixtures_of_rows > 0).astype(np.float32) @ (~rows_best).astype(np.float32).T
     profitable_for_columns = (~columns_best).astype(np.float32) @ (mixtures_of_columns > 0).astype(
         np.float32
     ).T
     pairs = np.argwhere((profitable_for_rows == 0) & (profitable_for_columns == 0)).tolist()
     pairs.sort(key=lambda pair: (np.count_nonzero(mixtures_of_rows[pair[0]]), pair))
-    return [
-        equilibrium(game, (mixtures_of_rows[a], mixtures_of_columns[b]), "support enumeration")
-        for a, b in pairs
-    ]
+    found = [tamed.strategies(mixtures_of_rows[a], mixtures_of_columns[b]) for a, b in pairs]
+    return [equilibrium(game, pair, "support enumeration") for pair in found if is_genuine(game, pair)]
 
 
 def indifferent_mixtures(
     payoffs: Float[np.ndarray, "own others"],
 ) -> tuple[Float[np.ndarray, "mixtures others"], Bool[np.ndarray, "mixtures own"]]:
-    """The other player's mixtures of step 1 and 2, with the best responses to each."""
+    """The other player's mixtures of step 1 and 2, with the best responses to each; payoffs in [0, 1]."""
     own, others = payoffs.shape
-    low = payoffs.min()
-    table = (payoffs - low) / (payoffs.max() - low or 1.0)
     points: list[np.ndarray] = []
     for size in range(1, min(own, others) + 1):
         rows = np.array(list(combinations(range(own), size)))
         columns = np.array(list(combinations(range(others), size)))
         for part in np.array_split(rows, len(rows) * len(columns) // 20_000 + 1):
-            blocks = table[part[:, None, :, None], columns[None, :, None, :]].reshape(-1, size, size)
+            blocks = payoffs[part[:, None, :, None], columns[None, :, None, :]].reshape(-1, size, size)
             bordered = np.zeros((len(blocks), size + 1, size + 1))
             bordered[:, :size, :size] = blocks
             bordered[:, :size, size] = -1.0
             bordered[:, size, :size] = 1.0
             right = np.zeros((size + 1, 1))
             right[size] = 1.0
-            regular = np.abs(np.linalg.det(bordered)) > 1e-10
-            solved = np.linalg.solve(bordered[regular], right)[:, :, 0]
-            supports = np.tile(columns, (len(part), 1))[regular]
+            solvable = regular(bordered)
+            solved = np.linalg.solve(bordered[solvable], right)[:, :, 0]
+            supports = np.tile(columns, (len(part), 1))[solvable]
             mixture = np.zeros((len(solved), others))
             np.put_along_axis(mixture, supports, solved[:, :size], axis=1)
             good = (solved[:, :size] > TIGHT).all(1)
-            good &= (mixture @ table.T).max(axis=1, initial=-np.inf) <= solved[:, size] + TIGHT
+            good &= (mixture @ payoffs.T).max(axis=1, initial=-np.inf) <= solved[:, size] + TIGHT
             points.append(mixture[good])
     mixtures = np.concatenate(points)
     mixtures = mixtures[np.unique(mixtures.round(9), axis=0, return_index=True)[1]]
-    values = mixtures @ table.T
+    values = mixtures @ payoffs.T
     return mixtures, values >= values.max(axis=1, keepdims=True) - TIGHT

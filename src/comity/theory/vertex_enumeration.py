@@ -1,6 +1,6 @@
 """All extreme Nash equilibria of a two-player game from the vertices of its best-response polytopes.
 
-1. Shift and scale both payoff tables into [1, 2]; this changes no equilibrium.
+1. Bring both payoff tables into [1, 2] without changing equilibria (`taming`).
 2. Enumerate the vertices of P = { x >= 0 : B' x <= 1 } and of Q = { y >= 0 : A y <= 1 }.
 3. Label each vertex: i for "row i is unplayed" (P) or "row i is a best response" (Q), m + j likewise for
    column j.
@@ -20,8 +20,9 @@ from math import comb
 import numpy as np
 
 from comity.theory.errors import TheoryError
-from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium
+from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium, is_genuine
 from comity.theory.polytope import Vertices, vertices
+from comity.theory.taming import tame
 
 MOST_VERTICES = 3_000_000
 
@@ -36,14 +37,18 @@ def vertex_enumeration(game: NormalFormGame) -> list[Equilibrium]:
                 f"Vertex enumeration of a {m} x {n} game may meet more than {MOST_VERTICES:,} vertices; "
                 "lemke_howson finds one equilibrium, and eliminate_dominated may shrink the game."
             )
-    of_rows, of_columns = scaled(column).T, scaled(row)
+    tamed = tame(row, column)
+    m, n = tamed.row.shape
+    of_rows, of_columns = tamed.column.T + 1.0, tamed.row + 1.0
     p, q = vertices(of_rows), vertices(of_columns)
     pairs = complementary_pairs(p.tight, np.roll(q.tight, m, axis=1))
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for first, second in pairs:
         if p.tight[first, :m].all() or q.tight[second, :n].all():
             continue  # the vertex 0 is nobody's strategy
-        found.append((exact(of_rows, p, first), exact(of_columns, q, second)))
+        strategies = tamed.strategies(exact(of_rows, p, first), exact(of_columns, q, second))
+        if is_genuine(game, strategies):
+            found.append(strategies)
     found.sort(key=lambda pair: (*(-pair[0]).round(9).tolist(), *(-pair[1]).round(9).tolist()))
     return [equilibrium(game, pair, "vertex enumeration") for pair in found]
 
@@ -79,12 +84,6 @@ def exact(matrix: np.ndarray, found: Vertices, index: int) -> np.ndarray:
     strategy = np.zeros(dimensions)
     strategy[support] = solution.clip(0.0)
     return strategy / strategy.sum()
-
-
-def scaled(payoffs: np.ndarray) -> np.ndarray:
-    """The same preferences with payoffs in [1, 2]."""
-    low, high = payoffs.min(), payoffs.max()
-    return (payoffs - low) / (high - low or 1.0) + 1.0
 
 
 def most_vertices(dimensions: int, inequalities: int) -> int:

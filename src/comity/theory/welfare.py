@@ -65,6 +65,6 @@ def price_of_selfishness(game: NormalFormGame, equilibria: Sequence[Equilibrium]
     optimum = social_optimum(game).welfare
     welfare = [float(e.payoffs.sum()) for e in equilibria]
     best, worst = max(welfare), min(welfare)
-    return PriceOfSelfishness(
-        optimum, best, worst, optimum / worst if worst > 0 else None, optimum / best if best > 0 else None
-    )
+    rounding = 1e-12 * float(np.abs(game.payoffs).max())
+    anarchy, stability = (optimum / total if total > rounding else None for total in (worst, best))
+    return PriceOfSelfishness(optimum, best, worst, anarchy, stability)

@@ -59,14 +59,14 @@ def enforce_line(
 
 def extortioner(game: NormalFormGame, factor: float, discount: float, player: int = 0) -> MemoryOne:
     """Take `factor` times the other's surplus over mutual action 1 ("punishment")."""
-    baseline = float(game.payoffs[player, 1, 1])
-    return enforce_line(game, 1.0, -factor, (factor - 1.0) * baseline, discount, player)
+    own, other = float(game.payoffs[player, 1, 1]), float(game.payoffs[1 - player, 1, 1])
+    return enforce_line(game, 1.0, -factor, factor * other - own, discount, player)
 
 
 def generous(game: NormalFormGame, factor: float, discount: float, player: int = 0) -> MemoryOne:
     """Bear `factor` times the other's loss below mutual action 0 ("reward")."""
-    baseline = float(game.payoffs[player, 0, 0])
-    return enforce_line(game, 1.0, -factor, (factor - 1.0) * baseline, discount, player)
+    own, other = float(game.payoffs[player, 0, 0]), float(game.payoffs[1 - player, 0, 0])
+    return enforce_line(game, 1.0, -factor, factor * other - own, discount, player)
 
 
 def equaliser(game: NormalFormGame, other_payoff: float, discount: float, player: int = 0) -> MemoryOne:
