@@ -59,7 +59,7 @@ def self_play(folder: Path, experiment: Experiment) -> float:
 
 def main(out: Path) -> None:
     """Trains what is missing, measures, prints and writes."""
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for label, (without, published) in MASKS.items():
         experiment, started = recipe(without), time.monotonic()
         names = {seed: f"without {label}, seed {seed}" for seed in SEEDS}

@@ -207,6 +207,7 @@ def test_an_after_state_is_valued_before_chance_draws() -> None:
     agent = AdvantageAlignment(**NEGOTIATION)
     joint, state = played(game, agent)
     critic, torso, drawn = state.critic, state.critic.torso, np.array(game.seats[0].drawn)
+    assert torso is not None
     assert drawn.tolist() == [False] * 3 + [True] * 3 + [False] * 3 + [True] * 3 + [False] * 3
     data = streams(joint, (0,))
     found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[0])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from comity.core.errors import ComityError
+from comity.core.types import Experience
 from comity.games.transforms import SharedReward
 from comity.play.specs import make_agent, make_game
 from comity.returns.differentiable import Params, Values, consensus, lola, lookahead, naive, sos
@@ -16,7 +17,7 @@ from comity.theory import MemoryOne, NormalFormGame, repeated_values
 from comity.train import loop
 from comity.train.experiment import make_experiment
 
-DILEMMA = make_game("prisoners-dilemma")
+DILEMMA: Any = make_game("prisoners-dilemma")
 
 
 def goods(horizon: int | None) -> Any:
@@ -42,7 +43,8 @@ def as_jax(policies: tuple[np.ndarray, ...]) -> tuple[jax.Array, ...]:
 def test_values_are_those_of_repeated_games(discount: float) -> None:
     own, other = tables(DILEMMA, 0)
     strategies = [MemoryOne(table[0, 0], table[1:, 0]) for table in (own, other)]
-    expected = repeated_values(NormalFormGame(DILEMMA.payoffs), *strategies, discount) / (1 - discount)
+    value = repeated_values(NormalFormGame(DILEMMA.payoffs), strategies[0], strategies[1], discount)
+    expected = value / (1 - discount)
     found = DILEMMA.exact_values(as_jax((own, other)), discount)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
@@ -205,7 +207,7 @@ def learned(game: Any, agent: str, seeds: int, iterations: int, **settings: Any)
 
     def run(seed: jax.Array) -> Any:
         keys = jax.random.split(jax.random.fold_in(jax.random.key(0), seed), len(game.seats))
-        learner = experiment.agents[0]
+        learner: Any = experiment.agents[0]
         states = tuple(learner.init(key, seat) for key, seat in zip(keys, game.seats, strict=True))
         trajectory = jax.eval_shape(lambda: None)
 
@@ -213,7 +215,7 @@ def learned(game: Any, agent: str, seeds: int, iterations: int, **settings: Any)
             others = tuple(jax.tree.map(lambda x: x[None], state) for state in states)
             new = []
             for seat, state in enumerate(states):
-                seen = loop.Experience((seat,), trajectory, jnp.float32(0.0), others, None, game.exact_values)
+                seen = Experience((seat,), trajectory, jnp.float32(0.0), others, None, game.exact_values)
                 new.append(learner.update(state, seen, jax.random.key(0))[0])
             return tuple(new), None
 

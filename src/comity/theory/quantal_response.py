@@ -95,7 +95,7 @@ def logit_branch(
     """Points (rationality, profile) along the branch from the prior; payoffs are used as they are."""
     start = [np.full(k, 1.0 / k) for k in game.num_actions] if prior is None else list(prior)
     if prior is not None:
-        checked_profile(game, prior, "prior")
+        checked_profile(game, start, "prior")
         if min(float(q.min()) for q in start) <= 0.0:
             raise TheoryError("prior has an entry of 0; a prior with only positive entries would work.")
     system = LogitSystem(game, start)

@@ -13,9 +13,9 @@ from comity.returns.differentiable import Params, Values, lola
 class LOLA(ExactLearner):
     """Gradient ascent on the own value after the others' next steps, through those steps."""
 
-    learning_rate: float = 0.5  # step size
+    learning_rate: float = 1.0  # step size
     discount: float = 0.96  # what the next step's reward counts
-    initial: float = 0.7  # standard deviation of the first logits
+    initial: float = 0.5  # standard deviation of the first logits
     step: float = 1.0  # the step that the others are expected to take
     steps: int = 1  # how many such steps
 

@@ -7,9 +7,9 @@ from comity.returns.differentiable import Params, Values, lookahead
 class Lookahead(ExactLearner):
     """Gradient ascent on the own value where the others are about to be."""
 
-    learning_rate: float = 0.5  # step size
+    learning_rate: float = 1.0  # step size
     discount: float = 0.96  # what the next step's reward counts
-    initial: float = 0.7  # standard deviation of the first logits
+    initial: float = 0.5  # standard deviation of the first logits
     step: float = 1.0  # the step that the others are expected to take
 
     def directions(self, values: Values, params: Params) -> Params:

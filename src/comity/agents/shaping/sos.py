@@ -11,9 +11,9 @@ from comity.returns.differentiable import Params, Values, sos
 class StableOpponentShaping(ExactLearner):
     """Lookahead plus as much of the shaping term as is safe."""
 
-    learning_rate: float = 0.5  # step size
+    learning_rate: float = 1.0  # step size
     discount: float = 0.96  # what the next step's reward counts
-    initial: float = 0.7  # standard deviation of the first logits
+    initial: float = 0.5  # standard deviation of the first logits
     step: float = 1.0  # the step that the others are expected to take
     a: float = 0.5  # how far the shaping term may turn against lookahead
     b: float = 0.1  # size of the gradient below which a fixed point is near
