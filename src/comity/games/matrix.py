@@ -272,7 +272,8 @@ def check_horizon(horizon: int | None) -> None:
 
 def symmetric_payoffs(first: tuple[tuple[float, float], tuple[float, float]]) -> Float[np.ndarray, "2 2 2"]:
     """The payoff tensor of a symmetric game of two players from what player 1 gets."""
-    table = np.asarray(first, np.float32)
+    with np.errstate(over="ignore"):  # numbers beyond float32 are refused by name when settings are read
+        table = np.asarray(first, np.float32)
     return np.stack([table, table.T])
 
 
