@@ -169,6 +169,17 @@ def test_action_values_mean_over_the_policy(dilemma: Played) -> None:
     np.testing.assert_allclose(found.term, side_by_side(term, (0, 1)), rtol=1e-4, atol=1e-4)
 
 
+def looker(critic: Critic) -> Callable[..., Any]:
+    """One step of a critic's memory, and the value that it sees."""
+
+    def look(memory: PyTree, obs: Array) -> tuple[PyTree, Array]:
+        assert critic.torso is not None
+        memory, features = critic.torso.step(memory, obs)
+        return memory, critic.read(features)[0, 0]
+
+    return quick_jit(look)
+
+
 def test_the_critics_memory_starts_anew_with_an_episode_and_looks_beyond_its_end(dilemma: Played) -> None:
     """A recurrent critic, step by step."""
     joint, seat = dilemma.joint, make_game("prisoners-dilemma").seats[0]
@@ -178,11 +189,7 @@ def test_the_critics_memory_starts_anew_with_an_episode_and_looks_beyond_its_end
     data = streams(joint, (1,))
     found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[1])
 
-    @quick_jit
-    def look(memory: PyTree, obs: Array) -> tuple[PyTree, Array]:
-        memory, features = torso.step(memory, obs)
-        return memory, critic.read(features)[0, 0]
-
+    look = looker(critic)
     memory = torso.start()
     value, following = [], []
     for t in range(7):
@@ -212,11 +219,7 @@ def test_an_after_state_is_valued_before_chance_draws() -> None:
     data = streams(joint, (0,))
     found = quick_jit(lambda d, o: estimate(critic, torso, d, o))(data, joint.step.obs[0])
 
-    @quick_jit
-    def look(memory: PyTree, obs: Array) -> tuple[PyTree, Array]:
-        memory, features = torso.step(memory, obs)
-        return memory, critic.read(features)[0, 0]
-
+    look = looker(critic)
     ended, reward = np.asarray(joint.step.truncated), np.asarray(joint.step.reward[0])
     value, following = np.zeros(ended.shape), np.zeros(ended.shape)
     for i in range(ended.shape[1]):

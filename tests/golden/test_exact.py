@@ -201,21 +201,18 @@ def test_sos_keeps_the_fixed_points_of_the_tandem_game_and_lola_does_not() -> No
 
 def learned(game: Any, agent: str, seeds: int, iterations: int, **settings: Any) -> tuple[np.ndarray, Any]:
     """The values per step of both players in the end, and their tables, for many seeds at once."""
-    experiment = make_experiment(
-        game, make_agent(agent, game, **settings), share=False, batch=1, unroll=1, iterations=iterations
-    )
+    learner: Any = make_agent(agent, game, **settings)
+    unplayed: Any = None  # nothing that is played enters an update
 
     def run(seed: jax.Array) -> Any:
         keys = jax.random.split(jax.random.fold_in(jax.random.key(0), seed), len(game.seats))
-        learner: Any = experiment.agents[0]
         states = tuple(learner.init(key, seat) for key, seat in zip(keys, game.seats, strict=True))
-        trajectory = jax.eval_shape(lambda: None)
 
         def step(states: Any, _: None) -> tuple[Any, None]:
             others = tuple(jax.tree.map(lambda x: x[None], state) for state in states)
             new = []
             for seat, state in enumerate(states):
-                seen = Experience((seat,), trajectory, jnp.float32(0.0), others, None, game.exact_values)
+                seen = Experience((seat,), unplayed, jnp.float32(0.0), others, None, game.exact_values)
                 new.append(learner.update(state, seen, jax.random.key(0))[0])
             return tuple(new), None
 

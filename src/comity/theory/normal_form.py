@@ -162,14 +162,20 @@ def equilibrium(game: NormalFormGame, profile: Sequence[np.ndarray], method: str
     return Equilibrium(tuple(profile), np.array(payoffs), regret, method)
 
 
-def is_genuine(game: NormalFormGame, profile: Sequence[np.ndarray]) -> bool:
-    """Whether nobody gains by deviating, but for rounding in the payoffs that the others' play can bring."""
-    for player, strategy in enumerate(profile):
-        values = game.action_payoffs(player, profile)
-        size = NormalFormGame(np.abs(game.payoffs)).action_payoffs(player, profile).max()
-        if float(values.max() - values @ strategy) > 1e-9 * float(size):
-            return False
-    return True
+def genuine_equilibria(
+    game: NormalFormGame, profiles: Sequence[Sequence[np.ndarray]], method: str
+) -> list[Equilibrium]:
+    """Those of `profiles` from which nobody gains by deviating, measured.
+
+    Gains are compared with the size of the payoffs that the others' play can bring: rounding is relative.
+    """
+    sizes = NormalFormGame(np.abs(game.payoffs))
+
+    def is_genuine(profile: Sequence[np.ndarray]) -> bool:
+        largest = [sizes.action_payoffs(player, profile).max() for player in range(game.num_players)]
+        return bool((game.regrets(profile) <= 1e-9 * np.array(largest)).all())
+
+    return [equilibrium(game, profile, method) for profile in profiles if is_genuine(profile)]
 
 
 def numbers(values: object, name: str) -> np.ndarray:

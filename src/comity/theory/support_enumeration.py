@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from comity.theory.errors import TheoryError
-from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium, is_genuine
+from comity.theory.normal_form import Equilibrium, NormalFormGame, genuine_equilibria
 from comity.theory.taming import regular, tame
 
 TIGHT = 1e-9
@@ -50,7 +50,7 @@ def support_enumeration(game: NormalFormGame) -> list[Equilibrium]:
     pairs = np.argwhere((profitable_for_rows == 0) & (profitable_for_columns == 0)).tolist()
     pairs.sort(key=lambda pair: (np.count_nonzero(mixtures_of_rows[pair[0]]), pair))
     found = [tamed.strategies(mixtures_of_rows[a], mixtures_of_columns[b]) for a, b in pairs]
-    return [equilibrium(game, pair, "support enumeration") for pair in found if is_genuine(game, pair)]
+    return genuine_equilibria(game, found, "support enumeration")
 
 
 def indifferent_mixtures(

@@ -20,7 +20,7 @@ from math import comb
 import numpy as np
 
 from comity.theory.errors import TheoryError
-from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium, is_genuine
+from comity.theory.normal_form import Equilibrium, NormalFormGame, genuine_equilibria
 from comity.theory.polytope import Vertices, vertices
 from comity.theory.taming import tame
 
@@ -46,11 +46,9 @@ def vertex_enumeration(game: NormalFormGame) -> list[Equilibrium]:
     for first, second in pairs:
         if p.tight[first, :m].all() or q.tight[second, :n].all():
             continue  # the vertex 0 is nobody's strategy
-        strategies = tamed.strategies(exact(of_rows, p, first), exact(of_columns, q, second))
-        if is_genuine(game, strategies):
-            found.append(strategies)
+        found.append(tamed.strategies(exact(of_rows, p, first), exact(of_columns, q, second)))
     found.sort(key=lambda pair: (*(-pair[0]).round(9).tolist(), *(-pair[1]).round(9).tolist()))
-    return [equilibrium(game, pair, "vertex enumeration") for pair in found]
+    return genuine_equilibria(game, found, "vertex enumeration")
 
 
 def complementary_pairs(first: np.ndarray, second: np.ndarray) -> list[tuple[int, int]]:

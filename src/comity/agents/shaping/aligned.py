@@ -13,7 +13,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import optimise
 from comity.agents.shaping.critics import Critic, Estimate, Kind, choices, estimate
-from comity.agents.streams import Streams, next_values, streams
+from comity.agents.shaping.views import given, others_reward, successors, views
+from comity.agents.streams import Streams, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
 from comity.nets.distributions import Categorical, Distribution
@@ -223,12 +224,15 @@ class AlignedAgent(Agent):
         joint: Trajectory,
         seats: tuple[int, ...],
     ) -> Float[Array, ""]:
-        """Huber loss to TD(lambda) targets (values) or SARSA targets (action values) of the slow critic."""
+        """Huber loss to targets of the slow critic: TD(lambda) for values, SARSA for action values.
+
+        After-states are values that are learned twice: as they are seen, and before chance has its say.
+        """
         own_seat = seats[0]
         if self.opponent_critic == "own-view" and self.learn_from == "all":
             seats = tuple(range(len(joint.obs)))
-        data = _views(joint, seats, own_seat, critic.actions > 0)
-        next_obs = _successors(joint, seats)
+        data = views(joint, seats, own_seat, critic.actions > 0)
+        next_obs = successors(joint, seats)
         torso = critic.torso if critic.torso is not None else torso
         assert torso is not None
         now = estimate(critic, torso, data, next_obs)
@@ -236,7 +240,7 @@ class AlignedAgent(Agent):
         slow = jax.lax.stop_gradient(estimate(state.target, slow_torso, data, next_obs))
         rewards = [data.reward]
         if critic.rewards == 2:
-            rewards.append(_others_reward(joint, seats))
+            rewards.append(others_reward(joint, seats))
         losses = []
         for i, reward in enumerate(rewards):
             if self.critic == "action-value":
@@ -294,7 +298,7 @@ class AlignedAgent(Agent):
         self, state: AlignedState, joint: Trajectory, seats: tuple[int, ...], data: Streams
     ) -> Estimate:
         torso = state.critic.torso if state.critic.torso is not None else state.policy.torso
-        return estimate(state.critic, torso, data, _successors(joint, seats))
+        return estimate(state.critic, torso, data, successors(joint, seats))
 
     def _advantage(
         self, data: Streams, says: Estimate, reward: int, trace: float
@@ -336,16 +340,16 @@ class AlignedAgent(Agent):
         A learned critic knows the others' reward only as a sum, so there is one array for all of them.
         """
         if self.opponent_critic == "learned":
-            summed = own_data._replace(reward=_others_reward(joint, seats))
+            summed = own_data._replace(reward=others_reward(joint, seats))
             return [self._scaled(self._advantage(summed, says, 1, self.opponent_trace), own_data.weight)]
         by_seat = []
         count = len(joint.obs)
         for seat in range(count):
             if self.opponent_critic == "given":
                 data = streams(joint, (seat,))
-                seen = _given(data)
+                seen = given(data)
             else:
-                data = _views(joint, (seat,), seats[0], state.critic.actions > 0)
+                data = views(joint, (seat,), seats[0], state.critic.actions > 0)
                 seen = self._says(state, joint, (seat,), data)
             advantage = self._scaled(self._advantage(data, seen, 0, self.opponent_trace), data.weight)
             by_seat.append(data.weight * advantage)  # who left has no advantage any more
@@ -353,57 +357,3 @@ class AlignedAgent(Agent):
             jnp.concatenate([by_seat[(seat + turn) % count] for seat in seats], axis=1)
             for turn in range(1, count)
         ]
-
-
-class Choices(NamedTuple):
-    """What a critic of actions reads of what others recorded."""
-
-    probabilities: Float[Array, "..."]
-
-
-def _views(joint: Trajectory, seats: tuple[int, ...], own: int, of_actions: bool) -> Streams:
-    """Streams of seats that others may sit in: only what one's own critic reads, whatever they record."""
-    views = [jax.tree.map(lambda x: (x.shape, x.dtype), joint.obs[seat]) for seat in (own, *seats)]
-    if any(view != views[0] for view in views):
-        raise ComityError("opponent_critic own-view needs others that see what I see: use learned or given.")
-
-    def keep(extras: PyTree) -> PyTree:
-        if not of_actions:
-            return ()
-        probabilities = getattr(extras, "probabilities", ())
-        if not isinstance(probabilities, jax.Array):
-            raise ComityError(
-                "critic action-value with opponent_critic own-view needs opponents that record their "
-                "probabilities: use critic value, or opponent_critic learned."
-            )
-        return Choices(probabilities)
-
-    kept = joint._replace(
-        extras=tuple(keep(x) if i in seats else () for i, x in enumerate(joint.extras)),
-        successor=tuple(keep(x) if i in seats else () for i, x in enumerate(joint.successor)),
-        carry=((),) * len(joint.carry),
-    )
-    return streams(kept, seats)
-
-
-def _successors(joint: Trajectory, seats: tuple[int, ...]) -> PyTree:
-    parts = [joint.step.obs[seat] for seat in seats]
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
-
-
-def _others_reward(joint: Trajectory, seats: tuple[int, ...]) -> Array:
-    rewards = joint.step.reward
-    total = jnp.stack(rewards).sum(axis=0)
-    return jnp.concatenate([total - rewards[seat] for seat in seats], axis=1)
-
-
-def _given(data: Streams) -> Estimate:
-    """The values that a player recorded itself."""
-    recorded = getattr(data.extras, "value", ())
-    if not isinstance(recorded, jax.Array):
-        raise ComityError(
-            "opponent_critic given needs opponents that record their own values: use own-view or learned."
-        )
-    value, beyond = recorded[..., None], data.successor.value[..., None]
-    next_value = next_values(value, beyond, data.ended[..., None])
-    return Estimate(value, value, next_value, next_value)
