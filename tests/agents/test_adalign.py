@@ -11,8 +11,9 @@ import optax
 import pytest
 from jaxtyping import Array, PyTree
 
+from comity.agents.shaping.actor_critic import ShapingState
 from comity.agents.shaping.adalign import AdvantageAlignment
-from comity.agents.shaping.aligned import AlignedAgent, AlignedState
+from comity.agents.shaping.aligned import AlignedAgent
 from comity.agents.shaping.critics import Critic, estimate
 from comity.agents.shaping.proximal_adalign import ProximalAdvantageAlignment
 from comity.agents.streams import streams
@@ -45,7 +46,7 @@ class Played(NamedTuple):
     """A rollout with ends in the middle, and a learner whose policy and critic are not trivial."""
 
     joint: Trajectory
-    state: AlignedState
+    state: ShapingState
 
 
 def played(game: Environment, agent: AlignedAgent, steps: int = 7, batch: int = 3) -> Played:
@@ -82,7 +83,7 @@ def goods() -> Played:
 
 
 def slow_advantages(
-    agent: AlignedAgent, state: AlignedState, joint: Trajectory, trace: float, action_values: bool = False
+    agent: AlignedAgent, state: ShapingState, joint: Trajectory, trace: float, action_values: bool = False
 ) -> np.ndarray:
     """[seat, time, game], from the tables of the critic and the policy."""
     table = np.asarray(state.critic.head.weight)
@@ -135,7 +136,7 @@ def test_three_players_sum_over_the_others(goods: Played, seats: tuple[int, ...]
     agent = AdvantageAlignment(**PLAIN, weight=0.7)
     joint, state = goods
     assert np.asarray(joint.step.truncated).any()
-    found = quick_jit(lambda s, j: agent.aligned(s, Experience(seats, j, NOW)))(state, joint)
+    found = quick_jit(lambda s, j: agent.shaped(s, Experience(seats, j, NOW)))(state, joint)
     own, past, others = (slow_advantages(agent, state, joint, trace) for trace in (0.8, 0.0, 0.5))
     term = slow_terms(agent, joint, past, others)
     np.testing.assert_allclose(found.own, side_by_side(own, seats), rtol=1e-4, atol=1e-4)
@@ -147,7 +148,7 @@ def test_three_players_sum_over_the_others(goods: Played, seats: tuple[int, ...]
 def test_masks_act_on_each_pair_of_players(goods: Played) -> None:
     agent = AdvantageAlignment(**PLAIN, without=("empathetic", "vengeful"))
     joint, state = goods
-    found = quick_jit(lambda s, j: agent.aligned(s, Experience((0,), j, NOW)))(state, joint)
+    found = quick_jit(lambda s, j: agent.shaped(s, Experience((0,), j, NOW)))(state, joint)
     others = slow_advantages(agent, state, joint, 0.5)
     expected = np.zeros(found.term.shape)
     for other in (1, 2):
@@ -162,7 +163,7 @@ def test_action_values_mean_over_the_policy(dilemma: Played) -> None:
     seat = make_game("prisoners-dilemma").seats[0]
     critic = shaken(Critic(TABLE, None, seat, 1, "action-value", jax.random.key(0)), 7)
     joint, state = dilemma.joint, dilemma.state._replace(critic=critic)
-    found = quick_jit(lambda s, j: agent.aligned(s, Experience((0, 1), j, NOW)))(state, joint)
+    found = quick_jit(lambda s, j: agent.shaped(s, Experience((0, 1), j, NOW)))(state, joint)
     own, past, others = (slow_advantages(agent, state, joint, trace, True) for trace in (0.8, 0.0, 0.5))
     np.testing.assert_allclose(found.own, side_by_side(own, (0, 1)), rtol=1e-4, atol=1e-4)
     term = slow_terms(agent, joint, past, others)
@@ -264,7 +265,7 @@ def test_luck_is_no_advantage_to_a_critic_of_after_states() -> None:
     luckier = jnp.where(drawn, 0.5 - joint.step.obs[0], joint.step.obs[0])
     other = joint._replace(step=joint.step._replace(obs=(luckier, joint.step.obs[1])))
     assert np.abs(luckier - joint.step.obs[0]).max() > 0.1
-    advantage = quick_jit(lambda s, j: agent.aligned(s, Experience((0,), j, NOW)).own)
+    advantage = quick_jit(lambda s, j: agent.shaped(s, Experience((0,), j, NOW)).own)
     np.testing.assert_array_equal(advantage(state, joint), advantage(state, other))
 
 
@@ -283,7 +284,7 @@ def test_only_the_critic_learns_at_first() -> None:
 # ---- Gradients -----------------------------------------------------------------------------------------
 
 
-def update(agent: AlignedAgent, state: AlignedState, joint: Trajectory, seats: tuple[int, ...]) -> Any:
+def update(agent: AlignedAgent, state: ShapingState, joint: Trajectory, seats: tuple[int, ...]) -> Any:
     """The gradients that an update applies, read off Adam's memory (a tenth of them after one step)."""
     after, _ = quick_jit(lambda s, j: agent.update(s, Experience(seats, j, NOW), jax.random.key(0)))(
         state, joint
@@ -364,7 +365,7 @@ def test_proximal_gradient(dilemma: Played, learned: Any, shift: float) -> None:
     plain = PLAIN_ALIGNMENT
     data = streams(joint, (0, 1))
     total = np.asarray(
-        quick_jit(lambda s, j: plain.aligned(s, Experience((0, 1), j, NOW)).total)(state, joint)
+        quick_jit(lambda s, j: plain.shaped(s, Experience((0, 1), j, NOW)).total)(state, joint)
     )
     weight = state.policy.head.linear.weight
     ratio = np.asarray(jnp.exp(table_log_prob(weight, data.obs, data.action) - data.extras.log_prob))
@@ -393,7 +394,7 @@ def aligned_sum(agent: AlignedAgent, played: Played) -> Callable[[PyTree], Array
     def total(learnt: PyTree) -> Array:
         policy, critic, target = learnt
         state = played.state._replace(policy=policy, critic=critic, target=target)
-        found = agent.aligned(state, Experience((0, 1), played.joint, NOW))
+        found = agent.shaped(state, Experience((0, 1), played.joint, NOW))
         return sum((x.sum() for x in found), jnp.float32(0.0))
 
     return total
@@ -601,7 +602,7 @@ def test_a_seat_that_left_is_not_aligned_with(dilemma: Played) -> None:
         alive=(joint.alive[0], jnp.concatenate([stays[:1], stays[:-1]])),
         step=joint.step._replace(alive=(joint.step.alive[0], stays)),
     )
-    found = quick_jit(lambda s, j: PLAIN_ALIGNMENT.aligned(s, Experience((0,), j, NOW)))(state, joint)
+    found = quick_jit(lambda s, j: PLAIN_ALIGNMENT.shaped(s, Experience((0,), j, NOW)))(state, joint)
     assert np.abs(found.past[2:]).max() > 0.1
     np.testing.assert_array_equal(found.term[2:], 0.0)
 

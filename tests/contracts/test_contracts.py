@@ -71,7 +71,7 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
     check_agent(cls(network=network), make_game("public-goods", players=3, horizon=4), seats=(0, 1))
 
 
-@pytest.mark.parametrize("name", NEURAL)
+@pytest.mark.parametrize("name", [name for name in NEURAL if name != "loqa"])  # a softmax over all actions
 def test_learner_with_continuous_actions(name: str) -> None:
     check_agent(AGENTS.load(name)(), make_game("probe-target"))
 

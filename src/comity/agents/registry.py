@@ -18,6 +18,7 @@ AGENTS = Registry(
             "comity.agents.shaping.proximal_adalign:ProximalAdvantageAlignment",
             "Advantage Alignment with PPO's clipped objective",
         ),
+        "loqa": Row("comity.agents.shaping.loqa:LOQA", "learns through the others' action values"),
         "lola": Row("comity.agents.shaping.lola:LOLA", "learns through the others' next steps, exact values"),
         "sos": Row(
             "comity.agents.shaping.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
@@ -29,6 +30,11 @@ AGENTS = Registry(
             "comity.agents.shaping.consensus:Consensus", "seeks where nobody wants to move, exact values"
         ),
         "naive": Row("comity.agents.shaping.naive:Naive", "follows its own gradient only, exact values"),
+        "mfos": Row("comity.agents.shaping.mfos:MFOS", "model-free opponent shaping: PPO on a meta-game"),
+        "evolution": Row(
+            "comity.agents.adaptive.evolution:Evolution",
+            "evolution strategies; on a meta-game, M-FOS without PPO",
+        ),
         "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
         "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
     },

@@ -19,6 +19,7 @@ GAMES = Registry(
         ),
         "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
         "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
+        "meta-game": Row("comity.games.meta:MetaGame", "shape naive learners: one step is a whole episode"),
         "probe-observation": Row(
             "comity.games.probes:ProbeObservation", "probe: does the critic read its input"
         ),

@@ -11,19 +11,11 @@ assumption about the others is only that they prefer what has a higher value to 
 from typing import Literal
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
-import optax
-from jaxtyping import Array
-from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.shaping.aligned import AlignedAgent, AlignedState
+from comity.agents.shaping.aligned import AlignedAgent
 from comity.agents.shaping.critics import Kind
-from comity.agents.streams import streams
-from comity.core.types import Experience
 from comity.nets.torsos import Network
 from comity.returns.alignment import Case, Past
-from comity.returns.surrogates import weighted_mean
 
 
 class AdvantageAlignment(AlignedAgent):
@@ -65,28 +57,3 @@ class AdvantageAlignment(AlignedAgent):
     spread: float = 1.0  # largest standard deviation of continuous actions, before squashing
     final_spread: float = 1.0  # share of it left at the end
     max_gradient: float = 1.0  # largest norm of the gradients
-
-    def update(
-        self, state: AlignedState, experience: Experience, key: Key
-    ) -> tuple[AlignedState, dict[str, Array]]:
-        data = streams(experience.joint, experience.seats)
-        advantages = self.aligned(state, experience)
-        entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
-
-        def loss(policy, critic):  # type: ignore[no-untyped-def]
-            distribution = policy.unroll(data.carry[0], data.obs, data.resets)
-            gain = weighted_mean(advantages.total * distribution.log_prob(data.extras.raw), data.weight)
-            entropy = weighted_mean(distribution.entropy(), data.weight)
-            critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
-            total = -gain - entropy_weight * entropy + critic_loss
-            return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
-
-        gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
-        state = self.learned(state, gradients, experience.progress)
-        return state, {
-            **metrics,
-            "gradient_norm": optax.tree.norm(gradients[0]),
-            "own_advantage": jnp.std(advantages.own),
-            "past_advantage": jnp.std(advantages.past),
-            "alignment": jnp.std(advantages.term),
-        }

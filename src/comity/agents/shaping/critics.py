@@ -55,13 +55,15 @@ class Estimate(NamedTuple):
 
     `chosen` is the value of what was done (the action's, or the state's), `value` that of the state under
     the policy that was played, `next_value` that of the true successor (of a critic of after-states, before
-    chance has its say), `next_chosen` the same but with the action that followed where one did.
+    chance has its say), `next_chosen` the same but with the action that followed where one did. `each` has
+    the values of all actions behind them, a last axis of length 1 if the critic is one of states.
     """
 
     chosen: Float[Array, "time stream rewards"]
     value: Float[Array, "time stream rewards"]
     next_value: Float[Array, "time stream rewards"]
     next_chosen: Float[Array, "time stream rewards"]
+    each: Float[Array, "time stream rewards actions"]
 
 
 def choices(action: Space) -> int:
@@ -83,7 +85,7 @@ def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> E
     if critic.drawn:
         next_obs = jnp.where(jnp.array(critic.drawn), 0.0, next_obs)
         value, following = out[..., 0], look(slice(None))[..., 0]
-        return Estimate(value, value, following, following)
+        return Estimate(value, value, following, following, out)
     last = look(slice(-1, None))
     earlier = jax.lax.cond(
         jnp.any(data.ended[:-1]), lambda: look(slice(0, -1)), lambda: jnp.zeros_like(out[:-1])
@@ -93,7 +95,8 @@ def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> E
     chosen = _of_action(critic, out, data.action)
     end_value = _under(critic, beyond, data.successor)
     over = jnp.broadcast_to(data.ended[..., None], value.shape)
-    return Estimate(chosen, value, next_values(value, end_value, over), next_values(chosen, end_value, over))
+    following, then_chosen = (next_values(x, end_value, over) for x in (value, chosen))
+    return Estimate(chosen, value, following, then_chosen, out)
 
 
 def _under(critic: Critic, out: Float[Array, "... rewards actions"], extras: PyTree) -> Array:

@@ -15,7 +15,8 @@ import optax
 from jaxtyping import Array
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.shaping.aligned import AlignedAgent, AlignedState
+from comity.agents.shaping.actor_critic import ShapingState, sizes
+from comity.agents.shaping.aligned import AlignedAgent
 from comity.agents.shaping.critics import Kind
 from comity.agents.streams import streams
 from comity.core.errors import require
@@ -72,10 +73,10 @@ class ProximalAdvantageAlignment(AlignedAgent):
         require(self.epochs >= 1, "epochs", self.epochs, "at least 1")
 
     def update(
-        self, state: AlignedState, experience: Experience, key: Key
-    ) -> tuple[AlignedState, dict[str, Array]]:
+        self, state: ShapingState, experience: Experience, key: Key
+    ) -> tuple[ShapingState, dict[str, Array]]:
         data = streams(experience.joint, experience.seats)
-        advantages = self.aligned(state, experience)
+        advantages = self.shaped(state, experience)
         entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
 
         def loss(policy, critic):  # type: ignore[no-untyped-def]
@@ -94,9 +95,4 @@ class ProximalAdvantageAlignment(AlignedAgent):
             return self.learned(state, gradients, experience.progress), {**metrics, "gradient_norm": norm}
 
         state, metrics = jax.lax.scan(epoch, state, None, length=self.epochs)
-        return state, {
-            **jax.tree.map(jnp.mean, metrics),
-            "own_advantage": jnp.std(advantages.own),
-            "past_advantage": jnp.std(advantages.past),
-            "alignment": jnp.std(advantages.term),
-        }
+        return state, {**jax.tree.map(jnp.mean, metrics), **sizes(advantages)}

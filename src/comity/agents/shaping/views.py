@@ -56,13 +56,15 @@ def others_reward(joint: Trajectory, seats: tuple[int, ...]) -> Array:
     return jnp.concatenate([total - rewards[seat] for seat in seats], axis=1)
 
 
-def given(data: Streams) -> Estimate:
-    """The values that a player recorded itself."""
+def given(data: Streams, of_actions: bool) -> Estimate:
+    """The values that a player recorded itself; those of all its actions only where they are asked for."""
     recorded = getattr(data.extras, "value", ())
-    if not isinstance(recorded, jax.Array):
+    each: PyTree = getattr(data.extras, "action_values", ()) if of_actions else ()
+    if not isinstance(recorded, jax.Array) or (of_actions and not isinstance(each, jax.Array)):
         raise ComityError(
             "opponent_critic given needs opponents that record their own values: use own-view or learned."
         )
     value, beyond = recorded[..., None], data.successor.value[..., None]
     next_value = next_values(value, beyond, data.ended[..., None])
-    return Estimate(value, value, next_value, next_value)
+    each = each[..., None, :] if of_actions else value[..., None]
+    return Estimate(value, value, next_value, next_value, each)

@@ -1,0 +1,413 @@
+"""What the actor-critics that shape their opponents share: policy, critics, advantages and schedules."""
+
+from abc import abstractmethod
+from functools import partial
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.gradient.actor_critic import optimise
+from comity.agents.shaping.critics import Critic, Estimate, Kind, choices, estimate
+from comity.agents.shaping.views import given, others_reward, successors, views
+from comity.agents.streams import Streams, streams
+from comity.core.errors import ComityError, require
+from comity.core.types import Agent, Experience, Seat, Trajectory
+from comity.nets.distributions import Categorical, Distribution
+from comity.nets.heads import PolicyHead, check_action
+from comity.nets.torsos import Network, Torso
+from comity.returns.advantages import gae, lambda_returns
+from comity.returns.alignment import time_discount
+from comity.returns.surrogates import normalise, weighted_mean
+
+
+class Policy(eqx.Module):
+    """A torso and a head."""
+
+    torso: Torso
+    head: PolicyHead
+
+    def __init__(self, network: Network, seat: Seat, key: Key) -> None:
+        torso_key, head_key = jax.random.split(key)
+        self.torso = Torso(network, seat.observation, torso_key)
+        self.head = PolicyHead(self.torso.features, seat.action, head_key, network.kind != "tabular")
+
+    def unroll(self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]) -> Distribution:
+        return self.head(self.torso.unroll(carry, obs, resets)[0])
+
+
+class Acting(NamedTuple):
+    """What acts: the policy, and the critic where others are to be given its values."""
+
+    policy: Policy
+    critic: Critic | None
+
+
+class Extras(NamedTuple):
+    """What is kept of each act: `probabilities` of discrete actions, values that are given to others."""
+
+    raw: PyTree
+    log_prob: Float[Array, "..."]
+    probabilities: PyTree
+    value: PyTree
+    action_values: PyTree
+
+
+class ShapingState(NamedTuple):
+    """Policy, critic, the slow copy of the critic, and the optimisers' memories."""
+
+    policy: Policy
+    critic: Critic
+    target: Critic
+    policy_memory: optax.OptState
+    critic_memory: optax.OptState
+
+
+class Shaped(NamedTuple):
+    """Advantages of the learner's streams, [time, stream]: own, own past, the shaping term, their sum."""
+
+    own: Float[Array, "time stream"]
+    past: Float[Array, "time stream"]
+    term: Float[Array, "time stream"]
+    total: Float[Array, "time stream"]
+
+
+class Other(NamedTuple):
+    """Another player beside the learner's streams, [time, stream], as the learner's critic sees it.
+
+    `advantage` may be scaled; `returns` are lambda-returns and `next_value` is 0 after a termination.
+    `each` are the values of all its actions and `action` the one that it took, where the critic tells them.
+    """
+
+    advantage: Float[Array, "*time stream"]
+    reward: Float[Array, "*time stream"]
+    returns: Float[Array, "*time stream"]
+    next_value: Float[Array, "*time stream"]
+    each: PyTree
+    action: PyTree
+
+
+class ShapingActorCritic(Agent):
+    """A policy gradient learner whose advantage has a term of the others' advantages."""
+
+    network: eqx.AbstractVar[Network]
+    critic_network: eqx.AbstractVar[Network]
+    opponent_critic: eqx.AbstractVar[Literal["own-view", "learned", "given"]]
+    learn_from: eqx.AbstractVar[Literal["own", "all"]]
+    weight: eqx.AbstractVar[float]
+    discount: eqx.AbstractVar[float]
+    discount_time: eqx.AbstractVar[bool]
+    own_trace: eqx.AbstractVar[float]
+    past_trace: eqx.AbstractVar[float]
+    opponent_trace: eqx.AbstractVar[float]
+    normalise: eqx.AbstractVar[Literal["none", "scale", "standardise"]]
+    advantage_clip: eqx.AbstractVar[float]
+    entropy: eqx.AbstractVar[float]
+    final_entropy: eqx.AbstractVar[float]
+    learning_rate: eqx.AbstractVar[float]
+    final_learning_rate: eqx.AbstractVar[float]
+    critic_learning_rate: eqx.AbstractVar[float]
+    final_critic_learning_rate: eqx.AbstractVar[float]
+    decay_from: eqx.AbstractVar[float]
+    critic_first: eqx.AbstractVar[float]
+    target_rate: eqx.AbstractVar[float]
+    max_gradient: eqx.AbstractVar[float]
+
+    def __check_init__(self) -> None:
+        require(bool(jnp.isfinite(self.weight)), "weight", self.weight, "a finite number")
+        shares = ["discount", "decay_from", "critic_first"]
+        shares += [f"{name}_trace" for name in ("own", "past", "opponent")]
+        shares += [f"final_{name}" for name in ("entropy", "learning_rate", "critic_learning_rate")]
+        for name in shares:
+            value = getattr(self, name)
+            require(0.0 <= value <= 1.0, name, value, "between 0 and 1")
+        require(0.0 < self.target_rate <= 1.0, "target_rate", self.target_rate, "above 0 and at most 1")
+        for name in ("learning_rate", "critic_learning_rate", "max_gradient"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
+
+    @property
+    def critic_kind(self) -> Kind:
+        """What the critic values."""
+        return "action-value"
+
+    @property
+    def target_trace(self) -> float:
+        """Lambda of the targets of a critic of states."""
+        return 0.0
+
+    @property
+    def spreads(self) -> tuple[float, float]:
+        """The largest spread of continuous actions at the start, and the share of it left at the end."""
+        return 1.0, 1.0
+
+    def check(self, seat: Seat) -> None:
+        self.network.check(seat.observation)
+        if not self.network.shared:
+            self.critic_network.check(seat.observation)
+        check_action(seat.action)
+        if self.critic_kind == "action-value" and choices(seat.action) == 0:
+            raise ComityError("A critic of actions needs discrete actions: use critic value in this game.")
+        if self.critic_kind == "after-state" and not any(seat.drawn):
+            raise ComityError(
+                "A critic of after-states needs a game that says which numbers it draws anew at each step, "
+                "and this one does not: use critic value."
+            )
+
+    def init(self, key: Key, seat: Seat) -> ShapingState:
+        policy_key, critic_key = jax.random.split(key)
+        policy = self._narrowed(Policy(self.network, seat, policy_key), jnp.float32(0.0))
+        features = policy.torso.features if self.network.shared else None
+        rewards = 2 if self.opponent_critic == "learned" else 1
+        network = self.network if self.network.shared else self.critic_network
+        critic = Critic(network, features, seat, rewards, self.critic_kind, critic_key)
+        policy_optimiser, critic_optimiser = self.optimisers()
+        return ShapingState(
+            policy, critic, critic, policy_optimiser.init(policy), critic_optimiser.init(critic)
+        )
+
+    def optimisers(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
+        """Adam on clipped gradients for the policy and for the critic."""
+        clip = optax.clip_by_global_norm(self.max_gradient)
+        return tuple(
+            optax.chain(clip, optax.adam(rate, eps=1e-6))
+            for rate in (self.learning_rate, self.critic_learning_rate)
+        )
+
+    def params(self, state: ShapingState) -> Acting:
+        return Acting(state.policy, state.critic if self.opponent_critic == "given" else None)
+
+    def start(self, params: Acting) -> PyTree:
+        own = params.critic.torso if params.critic is not None else None
+        return params.policy.torso.start(), own.start() if own is not None else ()
+
+    def act(self, params: Acting, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Extras]:
+        memory, features = params.policy.torso.step(carry[0], obs)
+        distribution = params.policy.head(features)
+        raw = distribution.sample(key)
+        probabilities: PyTree = ()
+        if isinstance(distribution, Categorical):
+            probabilities = jax.nn.softmax(distribution.logits)
+        critic_memory = carry[1]
+        value: PyTree = ()
+        action_values: PyTree = ()
+        if params.critic is not None:
+            if params.critic.torso is not None:
+                critic_memory, features = params.critic.torso.step(carry[1], obs)
+            own = params.critic.read(features)[..., 0, :]
+            value = (own * probabilities).sum() if params.critic.actions else own[0]
+            action_values = own if params.critic.actions else ()
+        extras = Extras(raw, distribution.log_prob(raw), probabilities, value, action_values)
+        action = params.policy.head.shape_action(distribution.action(raw))
+        return action, (memory, critic_memory), extras
+
+    def update(
+        self, state: ShapingState, experience: Experience, key: Key
+    ) -> tuple[ShapingState, dict[str, Array]]:
+        """One step of gradient ascent along the shaped advantages."""
+        data = streams(experience.joint, experience.seats)
+        advantages = self.shaped(state, experience)
+        entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
+
+        def loss(policy, critic):  # type: ignore[no-untyped-def]
+            distribution = policy.unroll(data.carry[0], data.obs, data.resets)
+            gain = weighted_mean(advantages.total * distribution.log_prob(data.extras.raw), data.weight)
+            entropy = weighted_mean(distribution.entropy(), data.weight)
+            critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
+            total = -gain - entropy_weight * entropy + critic_loss
+            return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
+
+        gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
+        state = self.learned(state, gradients, experience.progress)
+        return state, {**metrics, "gradient_norm": optax.tree.norm(gradients[0]), **sizes(advantages)}
+
+    @abstractmethod
+    def pull(
+        self, own: Float[Array, "time stream"], ended: Bool[Array, "time stream"], other: Other
+    ) -> tuple[Float[Array, "time stream"], Float[Array, "time stream"]]:
+        """What my own advantages came to so far, and the term by which it shapes the other player."""
+
+    def shaped(self, state: ShapingState, experience: Experience) -> Shaped:
+        """The learner's advantages, with the shaping term added. Nothing here is differentiated."""
+        joint, seats = experience.joint, experience.seats
+        own_data = streams(joint, seats)
+        says = self._says(state, joint, seats, own_data)
+        own, past = (
+            self._scaled(self._advantage(own_data, says, 0, trace), own_data.weight)
+            for trace in (self.own_trace, self.past_trace)
+        )
+        ended = own_data.ended
+        so_far, term = jnp.zeros_like(own), jnp.zeros_like(own)
+        for other in self._others(state, joint, seats, says, own_data):
+            so_far, pull = self.pull(past, ended, other)
+            term = term + pull
+        total = own + self.weight * term
+        if self.discount_time:
+            total = total * jax.vmap(partial(time_discount, discount=self.discount), 1, 1)(ended)
+        return jax.lax.stop_gradient(Shaped(own, so_far, term, total))
+
+    def critic_loss(
+        self,
+        critic: Critic,
+        torso: Torso | None,
+        state: ShapingState,
+        joint: Trajectory,
+        seats: tuple[int, ...],
+    ) -> Float[Array, ""]:
+        """Huber loss to targets of the slow critic: TD(lambda) for values, SARSA for action values.
+
+        After-states are values that are learned twice: as they are seen, and before chance has its say.
+        """
+        own_seat = seats[0]
+        if self.opponent_critic == "own-view" and self.learn_from == "all":
+            seats = tuple(range(len(joint.obs)))
+        data = views(joint, seats, own_seat, critic.actions > 0)
+        next_obs = successors(joint, seats)
+        torso = critic.torso if critic.torso is not None else torso
+        assert torso is not None
+        now = estimate(critic, torso, data, next_obs)
+        slow_torso = state.target.torso if state.target.torso is not None else state.policy.torso
+        slow = jax.lax.stop_gradient(estimate(state.target, slow_torso, data, next_obs))
+        rewards = [data.reward]
+        if critic.rewards == 2:
+            rewards.append(others_reward(joint, seats))
+        losses = []
+        for i, reward in enumerate(rewards):
+            if self.critic_kind == "action-value":
+                following = jnp.where(data.terminated, 0.0, slow.next_chosen[..., i])
+                target = reward + self.discount * following
+            elif self.critic_kind == "after-state":
+                target = self._returns(data._replace(reward=reward), slow, i)
+                # What follows a step is worth the return from the next one on, where there is one.
+                goes_on = jnp.where(data.ended[:-1], 0.0, data.weight[:-1])
+                misses = optax.losses.huber_loss(now.next_value[:-1, :, i], target[1:])
+                losses.append(weighted_mean(misses, goes_on))
+            else:
+                target = slow.value[..., i] + self._advantage(
+                    data._replace(reward=reward), slow, i, self.target_trace
+                )
+            losses.append(weighted_mean(optax.losses.huber_loss(now.chosen[..., i], target), data.weight))
+        return jnp.stack(losses).mean()
+
+    def learned(
+        self,
+        state: ShapingState,
+        gradients: tuple[Policy, Critic],
+        progress: Float[Array, ""],
+    ) -> ShapingState:
+        """The state after one step of both optimisers."""
+        policy_gradient, critic_gradient = gradients
+        begun = (progress >= self.critic_first).astype(jnp.float32)
+        policy_gradient = jax.tree.map(lambda x: begun * x, policy_gradient)
+        policy_optimiser, critic_optimiser = self.optimisers()
+        policy, policy_memory = optimise(
+            policy_optimiser, policy_gradient, state.policy_memory, state.policy,
+            self.faded(self.final_learning_rate, progress),
+        )  # fmt: skip
+        critic, critic_memory = optimise(
+            critic_optimiser, critic_gradient, state.critic_memory, state.critic,
+            self.faded(self.final_critic_learning_rate, progress),
+        )  # fmt: skip
+        policy = self._narrowed(policy, progress)
+        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), state.target, critic)
+        return ShapingState(policy, critic, target, policy_memory, critic_memory)
+
+    def faded(self, final: float, progress: Float[Array, ""]) -> Float[Array, ""]:
+        """A factor that is 1 until `decay_from` of the training and then falls linearly to `final`."""
+        rest = max(1.0 - self.decay_from, 1e-6)
+        return 1.0 + (final - 1.0) * jnp.clip((progress - self.decay_from) / rest, 0.0, 1.0)
+
+    def _narrowed(self, policy: Policy, progress: Float[Array, ""]) -> Policy:
+        """The policy with the spread of continuous actions held below its bound, which may fall."""
+        if policy.head.log_std is None:
+            return policy
+        largest, final = self.spreads
+        bound = jnp.log(largest * self.faded(final, progress))
+        return eqx.tree_at(lambda p: p.head.log_std, policy, jnp.minimum(policy.head.log_std, bound))
+
+    def _says(
+        self, state: ShapingState, joint: Trajectory, seats: tuple[int, ...], data: Streams
+    ) -> Estimate:
+        torso = state.critic.torso if state.critic.torso is not None else state.policy.torso
+        return estimate(state.critic, torso, data, successors(joint, seats))
+
+    def _advantage(
+        self, data: Streams, says: Estimate, reward: int, trace: float
+    ) -> Float[Array, "time stream"]:
+        each = partial(gae, discount=self.discount, trace=trace)
+        return jax.vmap(each, in_axes=1, out_axes=1)(
+            data.reward, says.value[..., reward], says.next_value[..., reward], data.terminated, data.ended
+        )
+
+    def _returns(self, data: Streams, says: Estimate, reward: int) -> Float[Array, "time stream"]:
+        """Lambda-returns that bootstrap from after-states only, so that chance is averaged at each step."""
+        following = says.next_value[..., reward]
+        before = jnp.concatenate([jnp.zeros_like(following[:1]), following[:-1]])
+        each = partial(lambda_returns, discount=self.discount, trace=self.target_trace)
+        return jax.vmap(each, in_axes=1, out_axes=1)(
+            data.reward, before, following, data.terminated, data.ended
+        )
+
+    def _scaled(self, advantage: Array, weight: Array) -> Array:
+        if self.normalise == "standardise":
+            advantage = normalise(advantage, weight)
+        elif self.normalise == "scale":
+            spread = jnp.sqrt(weighted_mean(jnp.square(advantage), weight) + 1e-6)
+            advantage = advantage / spread
+        if self.advantage_clip > 0:
+            advantage = jnp.clip(advantage, -self.advantage_clip, self.advantage_clip)
+        return advantage
+
+    def _others(
+        self,
+        state: ShapingState,
+        joint: Trajectory,
+        seats: tuple[int, ...],
+        says: Estimate,
+        own_data: Streams,
+    ) -> list[Other]:
+        """The other players beside the learner's streams, one entry for each (equation 66).
+
+        A learned critic knows the others' reward only as a sum, so there is one entry for all of them.
+        """
+        if self.opponent_critic == "learned":
+            summed = own_data._replace(reward=others_reward(joint, seats))
+            return [self._other(summed, says, 1, summed.reward, ())]
+        by_seat = []
+        count = len(joint.obs)
+        for seat in range(count):
+            if self.opponent_critic == "given":
+                data = streams(joint, (seat,))
+                seen = given(data, self.critic_kind == "action-value")
+            else:
+                data = views(joint, (seat,), seats[0], state.critic.actions > 0)
+                seen = self._says(state, joint, (seat,), data)
+            other = self._other(data, seen, 0, data.weight * data.reward, data.action)
+            # Who left has no advantage any more.
+            by_seat.append(other._replace(advantage=data.weight * other.advantage))
+        return [
+            jax.tree.map(
+                lambda *leaves: jnp.concatenate(leaves, axis=1),
+                *[by_seat[(seat + turn) % count] for seat in seats],
+            )
+            for turn in range(1, count)
+        ]
+
+    def _other(self, data: Streams, says: Estimate, index: int, reward: Array, action: PyTree) -> Other:
+        advantage = self._advantage(data, says, index, self.opponent_trace)
+        returns = says.value[..., index] + advantage
+        following = jnp.where(data.terminated, 0.0, says.next_value[..., index])
+        scaled = self._scaled(advantage, data.weight)
+        return Other(scaled, reward, returns, following, says.each[..., index, :], action)
+
+
+def sizes(advantages: Shaped) -> dict[str, Array]:
+    """How large the parts of the shaped advantage are, for the metrics."""
+    return {
+        "own_advantage": jnp.std(advantages.own),
+        "past_advantage": jnp.std(advantages.past),
+        "alignment": jnp.std(advantages.term),
+    }
