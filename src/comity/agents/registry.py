@@ -20,6 +20,10 @@ AGENTS = Registry(
         ),
         "loqa": Row("comity.agents.shaping.loqa:LOQA", "learns through the others' action values"),
         "lola": Row("comity.agents.shaping.lola:LOLA", "learns through the others' next steps, exact values"),
+        "lola-dice": Row(
+            "comity.agents.shaping.lola_dice:LOLADice", "learns through the others' next steps, by sampling"
+        ),
+        "pola": Row("comity.agents.shaping.pola:POLA", "LOLA with steps measured by behaviour, by sampling"),
         "sos": Row(
             "comity.agents.shaping.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
         ),

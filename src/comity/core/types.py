@@ -120,7 +120,8 @@ class Experience(NamedTuple):
     - `joint`: the trajectory of all seats.
     - `progress`: the share of the training that is done, 0 to 1, for schedules.
     - `others`: the parameters in every seat, leaves [groups, ...]; None unless the agent needs them.
-    - `simulate`: plays the game with given parameters; None unless the agent needs it.
+    - `simulate`: plays new games with given parameters, and given agents if they are not those that played;
+      None unless the agent needs it.
     - `values`: the game's `exact_values`; None unless the agent needs them.
     """
 
@@ -128,8 +129,11 @@ class Experience(NamedTuple):
     joint: Trajectory
     progress: Float[Array, ""]
     others: PerSeat[PyTree] | None = None
-    simulate: Callable[[PerSeat[PyTree], Key], Trajectory] | None = None
+    simulate: "Simulate | None" = None
     values: Callable[[PerSeat[Array], float], Array] | None = None
+
+
+Simulate = Callable[..., Trajectory]  # of the parameters in every seat, a key, and perhaps agents
 
 
 class Agent(eqx.Module):

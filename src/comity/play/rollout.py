@@ -4,6 +4,7 @@ A rollout plays a batch of games for a number of steps, whoever sits where. It r
 episodes may be shorter or longer than the rollout, and goes on where the one before it stopped.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
-from comity.core.types import Environment, Occupant, PerSeat, Trajectory
+from comity.core.types import Agent, Environment, Occupant, PerSeat, Trajectory
 
 
 class Table(NamedTuple):
@@ -69,6 +70,24 @@ def rollout(
     inputs = (jax.random.split(key, length), jnp.arange(length) == length - 1)
     after, (obs, alive, action, extras, step, successor, view) = jax.lax.scan(advance, table, inputs)
     return Trajectory(obs, alive, action, extras, table.carry, step, successor, view), after
+
+
+def simulator(
+    game: Environment, agents: PerSeat[Agent], batch: int, length: int
+) -> Callable[..., Trajectory]:
+    """A function that plays new games, from the parameters in every seat (leaves [groups, ...]) and a key.
+
+    A third argument puts other agents than these in the seats.
+    """
+
+    def simulate(params: PerSeat[PyTree], key: Key, others: PerSeat[Agent] | None = None) -> Trajectory:
+        seated = zip(others or agents, params, strict=True)
+        occupants = tuple(Occupant((seat,), agent, own) for seat, (agent, own) in enumerate(seated))
+        begin_key, play_key = jax.random.split(key)
+        table = begin(game, occupants, batch, begin_key)
+        return rollout(game, occupants, table, play_key, length)[0]
+
+    return simulate
 
 
 def _act(

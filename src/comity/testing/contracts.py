@@ -9,7 +9,7 @@ from jaxtyping import PyTree
 from comity.core import spaces
 from comity.core.types import Agent, Environment, Experience, Occupant, Player, Trajectory
 from comity.play.matchmaking import current_occupants
-from comity.play.rollout import begin, rollout
+from comity.play.rollout import begin, rollout, simulator
 
 
 def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
@@ -71,7 +71,7 @@ def check_agent(
     agent: Agent,
     game: Environment,
     seats: tuple[int, ...] = (0,),
-    batch: int = 8,
+    batch: int = 32,
     steps: int = 6,
     seed: int = 0,
 ) -> None:
@@ -101,13 +101,16 @@ def check_agent(
     _, after, _ = jax.eval_shape(agent.act, params[0], carry, obs, jax.random.key(1))
     assert _shapes(carry) == _shapes(after), "the memory must keep its shape"
     exact = type(game).exact_values is not Environment.exact_values
-    if "simulate" in agent.needs or ("values" in agent.needs and not exact):
+    if "values" in agent.needs and not exact:
         return
     others = (
         tuple(jax.tree.map(lambda x: x[None], own) for own in params) if "others" in agent.needs else None
     )
     values = game.exact_values if "values" in agent.needs else None
-    experience = Experience(seats, played, jnp.float32(0.0), others, None, values)
+    simulate = None
+    if "simulate" in agent.needs:
+        simulate = simulator(game, (agent,) * len(places), batch, steps)
+    experience = Experience(seats, played, jnp.float32(0.0), others, simulate, values)
     state, metrics = eqx.filter_jit(agent.update)(states[seats[0]], experience, jax.random.key(2))
     assert _shapes(state) == _shapes(states[seats[0]]), "an update must keep the state's shape"
     for name, value in metrics.items():

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory
-from comity.play.rollout import Table, begin, rollout
+from comity.play.rollout import Table, begin, rollout, simulator
 from comity.train.experiment import Experiment
 
 
@@ -127,14 +127,9 @@ def _experience(
             if seat in occupant.seats
         )
     if "simulate" in needs:
-
-        def simulate(params: PerSeat[PyTree], key: Key) -> Trajectory:
-            agents = {seat: occupant.agent for occupant in occupants for seat in occupant.seats}
-            seated = tuple(Occupant((i,), agents[i], p) for i, p in enumerate(params))
-            begin_key, play_key = jax.random.split(key)
-            table = begin(experiment.game, seated, experiment.batch, begin_key)
-            return rollout(experiment.game, seated, table, play_key, experiment.unroll)[0]
-
+        by_seat = {seat: occupant.agent for occupant in occupants for seat in occupant.seats}
+        agents = tuple(by_seat[seat] for seat in range(len(experiment.game.seats)))
+        simulate = simulator(experiment.game, agents, experiment.batch, experiment.unroll)
     values = experiment.game.exact_values if "values" in needs else None
     return Experience(seats, played, progress, others, simulate, values)
 

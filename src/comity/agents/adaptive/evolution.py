@@ -14,14 +14,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import linear, optimise
-from comity.agents.shaping.actor_critic import Policy
+from comity.agents.shaping.policies import Policy, PolicyAgent
 from comity.core.errors import require
-from comity.core.types import Agent, Experience, Seat
-from comity.nets.heads import check_action
+from comity.core.types import Experience, Seat
 from comity.nets.torsos import Network
 
 
@@ -32,7 +31,7 @@ class EvolutionState(NamedTuple):
     optimiser: optax.OptState
 
 
-class Evolution(Agent):
+class Evolution(PolicyAgent):
     """Gradient ascent along a difference of returns between perturbed copies of itself."""
 
     network: Network = eqx.field(default_factory=Network)  # the shape of the policy
@@ -51,10 +50,6 @@ class Evolution(Agent):
         share = self.final_learning_rate
         require(0.0 <= share <= 1.0, "final_learning_rate", share, "between 0 and 1")
 
-    def check(self, seat: Seat) -> None:
-        self.network.check(seat.observation)
-        check_action(seat.action)
-
     def optimiser(self) -> optax.GradientTransformation:
         """Adam."""
         return optax.adam(self.learning_rate, eps=1e-5)
@@ -65,15 +60,6 @@ class Evolution(Agent):
 
     def params(self, state: EvolutionState) -> Policy:
         return state.policy
-
-    def start(self, params: Policy) -> PyTree:
-        return params.torso.start()
-
-    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
-        carry, features = params.torso.step(carry, obs)
-        distribution = params.head(features)
-        action = distribution.action(distribution.sample(key))
-        return params.head.shape_action(action), carry, ()
 
     def update(
         self, state: EvolutionState, experience: Experience, key: Key

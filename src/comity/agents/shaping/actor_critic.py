@@ -13,31 +13,17 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import optimise
 from comity.agents.shaping.critics import Critic, Estimate, Kind, choices, estimate
+from comity.agents.shaping.policies import Policy
 from comity.agents.shaping.views import given, others_reward, successors, views
 from comity.agents.streams import Streams, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
-from comity.nets.distributions import Categorical, Distribution
-from comity.nets.heads import PolicyHead, check_action
+from comity.nets.distributions import Categorical
+from comity.nets.heads import check_action
 from comity.nets.torsos import Network, Torso
 from comity.returns.advantages import gae, lambda_returns
 from comity.returns.alignment import time_discount
 from comity.returns.surrogates import normalise, weighted_mean
-
-
-class Policy(eqx.Module):
-    """A torso and a head."""
-
-    torso: Torso
-    head: PolicyHead
-
-    def __init__(self, network: Network, seat: Seat, key: Key) -> None:
-        torso_key, head_key = jax.random.split(key)
-        self.torso = Torso(network, seat.observation, torso_key)
-        self.head = PolicyHead(self.torso.features, seat.action, head_key, network.kind != "tabular")
-
-    def unroll(self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]) -> Distribution:
-        return self.head(self.torso.unroll(carry, obs, resets)[0])
 
 
 class Acting(NamedTuple):

@@ -1,0 +1,53 @@
+"""A policy network, and the part of an agent that acts with one and nothing else."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Bool, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.types import Agent, Seat
+from comity.nets.distributions import Distribution
+from comity.nets.heads import PolicyHead, check_action
+from comity.nets.torsos import Network, Torso
+
+
+class Policy(eqx.Module):
+    """A torso and a head."""
+
+    torso: Torso
+    head: PolicyHead
+
+    def __init__(self, network: Network, seat: Seat, key: Key) -> None:
+        torso_key, head_key = jax.random.split(key)
+        self.torso = Torso(network, seat.observation, torso_key)
+        self.head = PolicyHead(self.torso.features, seat.action, head_key, network.kind != "tabular")
+
+    def unroll(self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]) -> Distribution:
+        return self.head(self.torso.unroll(carry, obs, resets)[0])
+
+
+class Sample(NamedTuple):
+    """What is kept of each act: the sample before any squashing."""
+
+    raw: PyTree
+
+
+class PolicyAgent(Agent):
+    """An agent whose parameters are a policy; subclasses say how it learns."""
+
+    network: eqx.AbstractVar[Network]
+
+    def check(self, seat: Seat) -> None:
+        self.network.check(seat.observation)
+        check_action(seat.action)
+
+    def start(self, params: Policy) -> PyTree:
+        return params.torso.start()
+
+    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Sample]:
+        carry, features = params.torso.step(carry, obs)
+        distribution = params.head(features)
+        raw = distribution.sample(key)
+        return params.head.shape_action(distribution.action(raw)), carry, Sample(raw)
