@@ -91,7 +91,9 @@ class DiceLookahead(PolicyAgent):
         super().check(seat)
         self.critic_network.check(seat.observation)
         if choices(seat.action) == 0:
-            raise ComityError("Look-ahead by DiCE is made for discrete actions, which this game does not have.")
+            raise ComityError(
+                "Look-ahead by DiCE is made for discrete actions, which this game does not have."
+            )
 
     def init(self, key: Key, seat: Seat) -> LookaheadState:
         policy_key, critic_key, model_key = jax.random.split(key, 3)
