@@ -11,7 +11,7 @@ import optax
 import pytest
 from jaxtyping import Array, PyTree
 
-from comity.agents.shaping.actor_critic import ShapingState
+from comity.agents.shaping.actor_critic import ShapingActorCritic, ShapingState
 from comity.agents.shaping.adalign import AdvantageAlignment
 from comity.agents.shaping.aligned import AlignedAgent
 from comity.agents.shaping.critics import Critic, estimate
@@ -49,7 +49,7 @@ class Played(NamedTuple):
     state: ShapingState
 
 
-def played(game: Environment, agent: AlignedAgent, steps: int = 7, batch: int = 3) -> Played:
+def played(game: Environment, agent: ShapingActorCritic, steps: int = 7, batch: int = 3) -> Played:
     def run() -> Played:
         state = agent.init(jax.random.key(0), game.seats[0])
         state = state._replace(policy=shaken(state.policy, 1), critic=shaken(state.critic, 2))
@@ -83,7 +83,11 @@ def goods() -> Played:
 
 
 def slow_advantages(
-    agent: AlignedAgent, state: ShapingState, joint: Trajectory, trace: float, action_values: bool = False
+    agent: ShapingActorCritic,
+    state: ShapingState,
+    joint: Trajectory,
+    trace: float,
+    action_values: bool = False,
 ) -> np.ndarray:
     """[seat, time, game], from the tables of the critic and the policy."""
     table = np.asarray(state.critic.head.weight)

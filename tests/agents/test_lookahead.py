@@ -120,7 +120,7 @@ def test_a_model_learns_what_the_other_does() -> None:
 def test_it_says_which_others_it_cannot_read() -> None:
     lola = make_agent("lola-dice", None, **SHAPE)
     game = make_game("prisoners-dilemma", horizon=4)
-    naive = make_agent("a2c", game, **{"network.kind": "tabular"})  # type: ignore[arg-type]
+    naive = make_agent("a2c", game, **{"network.kind": "tabular"})
     mixed = make_experiment(game, (lola, naive), iterations=2, batch=4)
     with pytest.raises(ComityError, match="use opponents modelled"):
         jax.eval_shape(lambda: loop.iterate(mixed, loop.start(mixed)))

@@ -34,8 +34,8 @@ def given() -> Played:
 def test_the_term_equals_slow_loops_over_all_others(goods: Played) -> None:
     agent = LOQA(**PLAIN)
     found = quick_jit(lambda s, j: agent.shaped(s, Experience((0, 1), j, NOW)))(goods.state, goods.joint)
-    past = slow_advantages(agent, goods.state, goods.joint, 0.0, True)  # type: ignore[arg-type]
-    now = slow_advantages(agent, goods.state, goods.joint, agent.opponent_trace, True)  # type: ignore[arg-type]
+    past = slow_advantages(agent, goods.state, goods.joint, 0.0, True)
+    now = slow_advantages(agent, goods.state, goods.joint, agent.opponent_trace, True)
     table = np.asarray(goods.state.critic.head.weight)
     policy = np.exp(np.asarray(goods.state.policy.head.linear.weight))
     value = (table * policy).sum(axis=1) / policy.sum(axis=1)
