@@ -8,8 +8,8 @@ they would become, and follows the gradient of what it earns there, through thei
           \Delta\theta^2 = \eta\nabla_{\theta^2}\big(V^2(\theta^1, \theta^2)
           - \beta_{in}\mathrm{KL}(\pi^2_{old}\|\pi^2)\big)
 
-Every value is a loaded-DiCE objective on games played for the purpose (`returns/dice.py`), whose derivatives of
-any order are estimates of those of the value.
+Every value is a loaded-DiCE objective on games played for the purpose (`returns/dice.py`), whose derivatives
+of any order are estimates of those of the value.
 """
 
 from functools import partial
@@ -194,7 +194,7 @@ class DiceLookahead(PolicyAgent):
     def dice(
         self, critic: Critic, policies: Policies, own: int, seat: int, played: Trajectory
     ) -> Float[Array, ""]:
-        """A seat's value per step by loaded DiCE, as a function of all policies (mine first, then in order)."""
+        """A seat's value per step by loaded DiCE, as a function of all policies, mine first."""
         count = len(played.obs)
         total = sum(
             self._unroll(policy, played, (own + turn) % count).log_prob(played.action[(own + turn) % count])
