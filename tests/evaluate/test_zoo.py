@@ -10,7 +10,7 @@ from comity.play.specs import make_game
 from comity.play.zoo import FOLDER, zoo_names, zoo_recipe
 from comity.train.experiment import Experiment
 
-MEASURED = [name for name, study in STUDIES.items() if zoo_names(study.game)]
+MEASURED = [name for name, study in STUDIES.items() if zoo_names(study.game, study.agent)]
 
 
 def test_something_is_in_the_zoo() -> None:
@@ -22,14 +22,16 @@ def test_committed_players_hold_the_claims(name: str) -> None:
     study = STUDIES[name]
     game = make_game(study.game)
     names = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(10)]
-    assert zoo_names(study.game) == names
+    assert zoo_names(study.game, study.agent) == names
     scripted = {n: scripted_player(n, game) for n in ("always-cooperate", "always-defect", "random")}
     measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=50)
     missed = [f"{item.claim.label}: {item.interval.mean:.3f}" for item in measured if item.holds is False]
     assert missed == []
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*/experiment.json")), ids=lambda path: path.parts[-3])
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.glob("*/*/experiment.json")), ids=lambda path: "/".join(path.parts[-3:-1])
+)
 def test_recipes_build(path) -> None:
     game, agent = path.parts[-3:-1]
     experiment = Experiment.from_data(zoo_recipe(game, agent))

@@ -36,7 +36,7 @@ SCRIPTED = ("always-cooperate", "always-defect", "tit-for-tat", "random")
 class Settings:
     """Reproduces a study: prints published numbers and Comity's side by side, writes figures and a page."""
 
-    study: tyro.conf.Positional[Literal["ipd", "coin", "negotiation"]]  # which study
+    study: tyro.conf.Positional[Literal["ipd", "coin", "negotiation", "ipd-loqa"]]  # which study
     from_committed: bool = False  # take the zoo's trained players instead of training anew
     seeds: int = 10  # how many seeds
     episodes: int = 200  # episodes of each pairing in each arrangement of the seats

@@ -1,7 +1,7 @@
 """Published results and what Comity's players must reach, game by game, as data.
 
 Sources: Duque et al., 2024, "Advantage Alignment Algorithms" (leagues of figures 2 and 3); for the Coin
-Game also the authors' checkpoints, measured at equal horizons.
+Game also the authors' checkpoints, measured at equal horizons. Aghajohari et al., 2024, "LOQA".
 """
 
 from dataclasses import dataclass
@@ -52,6 +52,21 @@ STUDIES = {
             Claim("P(C) after DD", "cooperates", "DD", 16, published=0.0),
         ),
         "The paper shows its result as a picture close to tit-for-tat, whose probabilities stand here.",
+    ),
+    "ipd-loqa": Study(
+        "prisoners-dilemma",
+        "loqa",
+        (
+            Claim("self-play", "self", horizon=50, must=-1.10, aim=-1.0),
+            Claim("against always-defect", "own", "always-defect", 50, must=-2.10),
+            Claim("with always-cooperate", "own", "always-cooperate", 50),
+            Claim("P(C) at the start", "cooperates", "start", 50, published=1.0, must=0.90),
+            Claim("P(C) after CC", "cooperates", "CC", 50, published=1.0, must=0.90),
+            Claim("P(C) after CD", "cooperates", "CD", 50, published=0.0, must=0.25, sign=-1),
+            Claim("P(C) after DC", "cooperates", "DC", 50, published=1.0),
+            Claim("P(C) after DD", "cooperates", "DD", 50, published=0.0),
+        ),
+        "Five logits. The paper says that it learns tit-for-tat, whose probabilities stand here.",
     ),
     "coin": Study(
         "coin",

@@ -10,13 +10,14 @@ PREFIX = "zoo:"
 FOLDER = Path(__file__).parent.parent / "zoo"
 
 
-def zoo_names(game: str | None = None) -> list[str]:
-    """The names of all players in the zoo, or of those of one game."""
+def zoo_names(game: str | None = None, agent: str | None = None) -> list[str]:
+    """The names of all players in the zoo, or of those of one game, or of one agent in it."""
     files = sorted(
         FOLDER.glob("*/*/*.safetensors"), key=lambda path: (path.parts[-3:-1], len(path.stem), path)
     )
     names = [f"{PREFIX}{path.parts[-3]}/{path.parts[-2]}/{path.stem}" for path in files]
-    return [name for name in names if game is None or name.startswith(f"{PREFIX}{game}/")]
+    wanted = PREFIX + "".join(f"{part}/" for part in (game, agent) if part is not None)
+    return [name for name in names if name.startswith(wanted)]
 
 
 def zoo_file(name: str) -> Path:
