@@ -1,4 +1,4 @@
-"""M-FOS against a naive learner in the iterated prisoner's dilemma: PPO and evolution on the meta-game, 5 seeds.
+"""M-FOS against a naive learner in the prisoner's dilemma: PPO and evolution on the meta-game, 5 seeds.
 
 Published (Lu et al., 2022): it extorts, so it earns more than mutual cooperation would (-1 per step).
 

@@ -11,10 +11,10 @@ import optax
 import pytest
 from jaxtyping import Array, PyTree
 
+from comity.agents.critics import Critic, estimate
 from comity.agents.shaping.actor_critic import ShapingActorCritic, ShapingState
 from comity.agents.shaping.adalign import AdvantageAlignment
 from comity.agents.shaping.aligned import AlignedAgent
-from comity.agents.shaping.critics import Critic, estimate
 from comity.agents.shaping.proximal_adalign import ProximalAdvantageAlignment
 from comity.agents.streams import streams
 from comity.core.errors import ComityError

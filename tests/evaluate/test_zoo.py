@@ -1,11 +1,13 @@
 """The zoo's players still do what is claimed of them, and its recipes still build."""
 
+import jax
 import pytest
 
 from comity.api import load_player, scripted_player
 from comity.core.errors import ComityError
 from comity.evaluate.claims import STUDIES
 from comity.evaluate.study import measure
+from comity.play.match import play
 from comity.play.specs import make_game
 from comity.play.zoo import FOLDER, zoo_names, zoo_recipe
 from comity.train.experiment import Experiment
@@ -27,6 +29,17 @@ def test_committed_players_hold_the_claims(name: str) -> None:
     measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=50)
     missed = [f"{item.claim.label}: {item.interval.mean:.3f}" for item in measured if item.holds is False]
     assert missed == []
+
+
+@pytest.mark.parametrize("agent", ["mfos", "evolution"])
+def test_committed_shapers_extort_a_naive_learner(agent: str) -> None:
+    """More than mutual cooperation would give (-1 per step), in every seed."""
+    game = make_game("meta-game")
+    names = [f"zoo:meta-game/{agent}/{seed}" for seed in range(5)]
+    assert zoo_names("meta-game", agent) == names
+    for name in names:
+        played = play(game, (load_player(name),), jax.random.key(0), 32, 100)
+        assert float(played.step.reward[0].mean()) > -0.8
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ AGENTS = Registry(
         ),
         "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
         "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
+        "mappo": Row("comity.agents.gradient.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
     },
 )
 

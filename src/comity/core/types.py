@@ -28,6 +28,7 @@ class Seat(NamedTuple):
     observation: Space
     action: Space
     drawn: tuple[bool, ...] = ()  # which numbers of the observation chance draws anew, whatever was done
+    everyone: tuple[Space, ...] = ()  # what all seats see, mine first: training tells it to its learners
 
 
 class TimeStep(NamedTuple):
@@ -222,6 +223,12 @@ class Matchmaker(eqx.Module):
         key: Key,
     ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
         """The occupants of a rollout for a learner, and the seats in which it learns."""
+
+
+def with_everyone(seats: PerSeat[Seat], seat: int) -> Seat:
+    """A seat that knows what all seats see, in the order that starts with it."""
+    order = seats[seat:] + seats[:seat]
+    return seats[seat]._replace(everyone=tuple(other.observation for other in order))
 
 
 def lead(params: Any) -> Any:

@@ -7,7 +7,15 @@ import numpy as np
 from jaxtyping import PyTree
 
 from comity.core import spaces
-from comity.core.types import Agent, Environment, Experience, Occupant, Player, Trajectory
+from comity.core.types import (
+    Agent,
+    Environment,
+    Experience,
+    Occupant,
+    Player,
+    Trajectory,
+    with_everyone,
+)
 from comity.play.matchmaking import current_occupants
 from comity.play.rollout import begin, rollout, simulator
 
@@ -84,7 +92,8 @@ def check_agent(
     for seat in places:
         agent.check(seat)
     states = tuple(
-        eqx.filter_jit(agent.init)(jax.random.key(seed + i), seat) for i, seat in enumerate(places)
+        eqx.filter_jit(agent.init)(jax.random.key(seed + i), with_everyone(places, i))
+        for i in range(len(places))
     )
     for leaf in jax.tree.leaves(states):
         assert eqx.is_array(leaf), f"the state of an agent holds arrays only, not {leaf!r}"

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory
+from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory, with_everyone
 from comity.play.rollout import Table, begin, rollout, simulator
 from comity.train.experiment import Experiment
 
@@ -29,7 +29,7 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
     key, learner_key, table_key = jax.random.split(jax.random.key(seed), 3)
     seats = experiment.game.seats
     learners = tuple(
-        agent.init(jax.random.fold_in(learner_key, i), seats[places[0]])
+        agent.init(jax.random.fold_in(learner_key, i), with_everyone(seats, places[0]))
         for i, (agent, places) in enumerate(zip(experiment.agents, experiment.seating, strict=True))
     )
     params = _params(experiment, learners)

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import linear, optimise
-from comity.agents.shaping.policies import Policy, PolicyAgent
+from comity.agents.policies import Policy, PolicyAgent
 from comity.core.errors import require
 from comity.core.types import Experience, Seat
 from comity.nets.torsos import Network

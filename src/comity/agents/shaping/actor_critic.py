@@ -11,9 +11,9 @@ import optax
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.agents.critics import Critic, Estimate, Kind, choices, estimate
 from comity.agents.gradient.actor_critic import optimise
-from comity.agents.shaping.critics import Critic, Estimate, Kind, choices, estimate
-from comity.agents.shaping.policies import Policy
+from comity.agents.policies import Policy
 from comity.agents.shaping.views import given, others_reward, successors, views
 from comity.agents.streams import Streams, streams
 from comity.core.errors import ComityError, require

@@ -12,8 +12,8 @@ from typing import Literal
 
 import equinox as eqx
 
+from comity.agents.critics import Kind
 from comity.agents.shaping.aligned import AlignedAgent
-from comity.agents.shaping.critics import Kind
 from comity.nets.torsos import Network
 from comity.returns.alignment import Case, Past
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from comity.agents.critics import Kind
 from comity.agents.shaping.actor_critic import Other, ShapingActorCritic
-from comity.agents.shaping.critics import Kind
 from comity.core.errors import require
 from comity.returns.alignment import CASES, Case, Past, alignment, past_advantages
 

@@ -22,9 +22,9 @@ import optax
 from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.agents.critics import Critic, choices, estimate
 from comity.agents.gradient.actor_critic import linear, optimise
-from comity.agents.shaping.critics import Critic, choices, estimate
-from comity.agents.shaping.policies import Policy, PolicyAgent
+from comity.agents.policies import Policy, PolicyAgent
 from comity.agents.shaping.views import successors, views
 from comity.agents.streams import Streams, streams
 from comity.core.errors import ComityError, require

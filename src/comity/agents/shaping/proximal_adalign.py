@@ -15,9 +15,9 @@ import optax
 from jaxtyping import Array
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.agents.critics import Kind
 from comity.agents.shaping.actor_critic import ShapingState, sizes
 from comity.agents.shaping.aligned import AlignedAgent
-from comity.agents.shaping.critics import Kind
 from comity.agents.streams import streams
 from comity.core.errors import require
 from comity.core.types import Experience

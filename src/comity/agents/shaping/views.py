@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from comity.agents.shaping.critics import Estimate
+from comity.agents.critics import Estimate
 from comity.agents.streams import Streams, next_values, streams
 from comity.core.errors import ComityError
 from comity.core.types import Trajectory

@@ -46,7 +46,7 @@ class PolicyAgent(Agent):
     def start(self, params: Policy) -> PyTree:
         return params.torso.start()
 
-    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Sample]:
+    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
         carry, features = params.torso.step(carry, obs)
         distribution = params.head(features)
         raw = distribution.sample(key)

@@ -1,4 +1,4 @@
-"""Critics for opponent shaping: what a position is worth to me, and to the others."""
+"""Critics that are not part of what acts: what a position is worth to me, to the others, to a team."""
 
 from typing import Literal, NamedTuple
 
