@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import pytest
@@ -14,6 +15,8 @@ import tests.typecheck  # noqa: F401 (the hook names it)
 
 # For the whole session, not for a block of imports: games and agents load when first asked for.
 install_import_hook("comity", "tests.typecheck.check")
+
+MOST_MAPS = 20_000  # Linux allows 65,530, and a process that asks for more dies
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -25,3 +28,12 @@ def unchecked() -> Iterator[None]:
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def few_programs() -> Iterator[None]:
+    """Forgets compiled programs now and then: a process may hold only so many pieces of mapped memory."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > MOST_MAPS:
+        jax.clear_caches()
