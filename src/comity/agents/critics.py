@@ -73,9 +73,7 @@ def choices(action: Space) -> int:
 
 def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> Estimate:
     """Values along streams. The critic's memory starts empty with the rollout."""
-    count = data.reward.shape[1]
-    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), torso.start())
-    features, memory = torso.unroll(start, data.obs, data.resets)
+    features, memory = torso.unroll(torso.starts(data.reward.shape[1]), data.obs, data.resets)
     out = critic.read(features)
 
     def look(part: slice) -> Array:

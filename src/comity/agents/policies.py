@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.types import Agent, Seat
@@ -29,9 +29,10 @@ class Policy(eqx.Module):
 
 
 class Sample(NamedTuple):
-    """What is kept of each act: the sample before any squashing."""
+    """What is kept of each act: the sample before any squashing, and its log-probability."""
 
     raw: PyTree
+    log_prob: Float[Array, "..."]
 
 
 class PolicyAgent(Agent):
@@ -46,8 +47,9 @@ class PolicyAgent(Agent):
     def start(self, params: Policy) -> PyTree:
         return params.torso.start()
 
-    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
+    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Sample]:
         carry, features = params.torso.step(carry, obs)
         distribution = params.head(features)
         raw = distribution.sample(key)
-        return params.head.shape_action(distribution.action(raw)), carry, Sample(raw)
+        action = params.head.shape_action(distribution.action(raw))
+        return action, carry, Sample(raw, distribution.log_prob(raw))

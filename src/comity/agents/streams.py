@@ -1,5 +1,6 @@
 """From a joint trajectory to what one learner trains on: the streams of its seats, side by side."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from comity.core.types import Trajectory
+from comity.returns.advantages import gae
 
 
 class Streams(NamedTuple):
@@ -33,12 +35,6 @@ class Streams(NamedTuple):
 
 def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
     """The streams of some seats, joined along the batch axis."""
-
-    def join(parts: list[PyTree], axis: int = 1) -> PyTree:
-        if len(parts) == 1:
-            return parts[0]
-        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=axis), *parts)
-
     step = joint.step
     done = step.terminated | step.truncated
     resets = jnp.concatenate([jnp.zeros_like(done[:1]), done[:-1]])
@@ -56,6 +52,13 @@ def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
     )
 
 
+def join(parts: list[PyTree], axis: int = 1) -> PyTree:
+    """Trees of equal structure as one, leaf by leaf along an axis: that of the streams, time being first."""
+    if len(parts) == 1:
+        return parts[0]
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=axis), *parts)
+
+
 def next_values(
     value: Float[Array, "time stream *rest"],
     successor_value: Float[Array, "time stream *rest"],
@@ -64,3 +67,15 @@ def next_values(
     """The value of each step's true successor: the next step's, or that of the look at the end."""
     following = jnp.concatenate([value[1:], successor_value[-1:]])
     return jnp.where(ended, successor_value, following)
+
+
+def advantages(
+    data: Streams,
+    value: Float[Array, "time stream"],
+    next_value: Float[Array, "time stream"],
+    discount: float,
+    trace: float,
+) -> Float[Array, "time stream"]:
+    """Generalised advantages of each stream, from its rewards and given values."""
+    estimate = jax.vmap(partial(gae, discount=discount, trace=trace), in_axes=1, out_axes=1)
+    return estimate(data.reward, value, next_value, data.terminated, data.ended)

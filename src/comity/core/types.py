@@ -114,6 +114,9 @@ class Trajectory(NamedTuple):
     view: PyTree
 
 
+Simulate = Callable[..., Trajectory]  # of the parameters in every seat, a key, and perhaps agents
+
+
 class Experience(NamedTuple):
     """What an update may see.
 
@@ -130,11 +133,8 @@ class Experience(NamedTuple):
     joint: Trajectory
     progress: Float[Array, ""]
     others: PerSeat[PyTree] | None = None
-    simulate: "Simulate | None" = None
+    simulate: Simulate | None = None
     values: Callable[[PerSeat[Array], float], Array] | None = None
-
-
-Simulate = Callable[..., Trajectory]  # of the parameters in every seat, a key, and perhaps agents
 
 
 class Agent(eqx.Module):

@@ -20,16 +20,22 @@ GAMES = Registry(
         "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
         "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
         "meta-game": Row("comity.games.meta:MetaGame", "shape naive learners: one step is a whole episode"),
-        "simple-spread": Row("comity.games.particles:Spread", "particles: cover all landmarks"),
-        "simple-reference": Row("comity.games.particles:Reference", "particles: tell each other where to go"),
-        "simple-speaker-listener": Row(
-            "comity.games.particles:SpeakerListener", "particles: one knows, the other walks"
+        "simple-spread": Row("comity.games.particle_games:Spread", "particles: cover all landmarks"),
+        "simple-reference": Row(
+            "comity.games.particle_games:Reference", "particles: tell each other where to go"
         ),
-        "simple-tag": Row("comity.games.particles:Tag", "particles: hunters and faster prey"),
-        "simple-adversary": Row("comity.games.particles:Adversary", "particles: hide which landmark matters"),
-        "simple-push": Row("comity.games.particles:Push", "particles: keep the other from its goal"),
-        "simple-world-comm": Row("comity.games.particles:WorldComm", "particles: tag with forests, a leader"),
-        "simple-crypto": Row("comity.games.particles:Crypto", "particles: a secret message and a key"),
+        "simple-speaker-listener": Row(
+            "comity.games.particle_games:SpeakerListener", "particles: one knows, the other walks"
+        ),
+        "simple-tag": Row("comity.games.particle_games:Tag", "particles: hunters and faster prey"),
+        "simple-adversary": Row(
+            "comity.games.particle_games:Adversary", "particles: hide which place matters"
+        ),
+        "simple-push": Row("comity.games.particle_games:Push", "particles: keep the other from its goal"),
+        "simple-world-comm": Row(
+            "comity.games.particle_games:WorldComm", "particles: tag, forests, a leader"
+        ),
+        "simple-crypto": Row("comity.games.particle_games:Crypto", "particles: a secret message and a key"),
         "probe-observation": Row(
             "comity.games.probes:ProbeObservation", "probe: does the critic read its input"
         ),

@@ -107,6 +107,10 @@ class Torso(eqx.Module):
         earlier = tuple(jnp.zeros(flat, jnp.float32) for _ in range(self._kept))
         return TorsoMemory(earlier, () if self.memory is None else self.memory.start())
 
+    def starts(self, count: int) -> TorsoMemory:
+        """That memory for each of `count` streams side by side."""
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), self.start())
+
     def step(self, carry: TorsoMemory, obs: PyTree) -> tuple[TorsoMemory, Float[Array, "... features"]]:
         """The memory after an observation, and the features of it."""
         now = spaces.encode(self.observation, obs)

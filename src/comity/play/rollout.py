@@ -4,7 +4,6 @@ A rollout plays a batch of games for a number of steps, whoever sits where. It r
 episodes may be shorter or longer than the rollout, and goes on where the one before it stopped.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -13,7 +12,7 @@ from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
-from comity.core.types import Agent, Environment, Occupant, PerSeat, Trajectory
+from comity.core.types import Agent, Environment, Occupant, PerSeat, Simulate, Trajectory
 
 
 class Table(NamedTuple):
@@ -72,9 +71,7 @@ def rollout(
     return Trajectory(obs, alive, action, extras, table.carry, step, successor, view), after
 
 
-def simulator(
-    game: Environment, agents: PerSeat[Agent], batch: int, length: int
-) -> Callable[..., Trajectory]:
+def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int) -> Simulate:
     """A function that plays new games, from the parameters in every seat (leaves [groups, ...]) and a key.
 
     A third argument puts other agents than these in the seats.

@@ -1,6 +1,5 @@
 """A policy and a value network, and the part of a learner that is the same for all that use them."""
 
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -9,13 +8,12 @@ import optax
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.streams import Streams, next_values
+from comity.agents.streams import Streams, advantages, next_values
 from comity.core.errors import require
 from comity.core.types import Agent, Seat
 from comity.nets.distributions import Distribution
 from comity.nets.heads import PolicyHead, ValueHead, check_action
 from comity.nets.torsos import Network, Torso
-from comity.returns.advantages import gae
 
 
 class Extras(NamedTuple):
@@ -95,9 +93,7 @@ class ActorCriticAgent(Agent):
 
     def optimiser(self) -> optax.GradientTransformation:
         """Adam on clipped gradients."""
-        return optax.chain(
-            optax.clip_by_global_norm(self.max_gradient), optax.adam(self.learning_rate, eps=1e-5)
-        )
+        return clipped_adam(self.learning_rate, self.max_gradient)
 
     def init(self, key: Key, seat: Seat) -> LearnerState:
         net = ActorCritic(self.network, seat, key)
@@ -124,6 +120,11 @@ class ActorCriticAgent(Agent):
         return LearnerState(net, optimiser), optax.tree.norm(gradient)
 
 
+def clipped_adam(rate: float, max_gradient: float, eps: float = 1e-5) -> optax.GradientTransformation:
+    """Adam on gradients of limited norm."""
+    return optax.chain(optax.clip_by_global_norm(max_gradient), optax.adam(rate, eps=eps))
+
+
 def optimise(
     optimiser: optax.GradientTransformation,
     gradient: PyTree,
@@ -148,6 +149,5 @@ def stream_advantages(
     """Generalised advantages and value targets, from the values that the rollout recorded."""
     value = data.extras.value
     following = next_values(value, data.successor.value, data.ended)
-    estimate = jax.vmap(partial(gae, discount=discount, trace=trace), in_axes=1, out_axes=1)
-    advantage = estimate(data.reward, value, following, data.terminated, data.ended)
+    advantage = advantages(data, value, following, discount, trace)
     return advantage, advantage + value

@@ -16,14 +16,13 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.critics import Critic, estimate
-from comity.agents.gradient.actor_critic import Extras, linear, optimise
+from comity.agents.gradient.actor_critic import Extras, clipped_adam, linear, optimise
 from comity.agents.gradient.proximal import Proximal, pick
 from comity.agents.policies import Policy, PolicyAgent
-from comity.agents.streams import Streams, streams
+from comity.agents.streams import Streams, advantages, join, streams
 from comity.core.errors import require
 from comity.core.types import Experience, Seat
 from comity.nets.torsos import Network
-from comity.returns.advantages import gae
 from comity.returns.surrogates import normalise, weighted_mean
 
 
@@ -93,9 +92,7 @@ class MAPPO(PolicyAgent, Proximal):
 
     def optimiser(self) -> optax.GradientTransformation:
         """Adam on clipped gradients."""
-        return optax.chain(
-            optax.clip_by_global_norm(self.max_gradient), optax.adam(self.learning_rate, eps=1e-5)
-        )
+        return clipped_adam(self.learning_rate, self.max_gradient)
 
     def init(self, key: Key, seat: Seat) -> TeamState:
         policy_key, critic_key = jax.random.split(key)
@@ -109,13 +106,6 @@ class MAPPO(PolicyAgent, Proximal):
     def params(self, state: TeamState) -> Policy:
         return state.policy
 
-    def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Extras]:
-        carry, features = params.torso.step(carry, obs)
-        distribution = params.head(features)
-        raw = distribution.sample(key)
-        action = params.head.shape_action(distribution.action(raw))
-        return action, carry, Extras(raw, distribution.log_prob(raw), jnp.float32(0.0))
-
     def update(
         self, state: TeamState, experience: Experience, key: Key
     ) -> tuple[TeamState, dict[str, Array]]:
@@ -123,14 +113,13 @@ class MAPPO(PolicyAgent, Proximal):
         data = streams(joint, seats)
         everything = team_view(joint.obs, seats)
         says = self._values(state, data, everything, team_view(joint.step.obs, seats))
-        each = jax.vmap(partial(gae, discount=self.discount, trace=self.trace), in_axes=1, out_axes=1)
-        advantage = each(data.reward, *says, data.terminated, data.ended)
+        advantage = advantages(data, *says, self.discount, self.trace)
         target = advantage + says[0]
         scale = (
             state.scale.after(target, data.weight, self.value_rate) if self.value_rate > 0 else state.scale
         )
         units = partial(_units, scale)
-        data = data._replace(extras=data.extras._replace(value=units(says[0])))
+        data = data._replace(extras=Extras(data.extras.raw, data.extras.log_prob, units(says[0])))
         if self.normalise_advantages:
             advantage = normalise(advantage, data.weight)
         entropy_weight = self.entropy * linear(self.final_entropy, progress)
@@ -169,11 +158,7 @@ class MAPPO(PolicyAgent, Proximal):
 def team_view(obs: tuple[PyTree, ...], seats: tuple[int, ...]) -> tuple[PyTree, ...]:
     """What everybody sees beside the streams of some seats: their own view first, then those after it."""
     count = len(obs)
-    turns = []
-    for turn in range(count):
-        parts = [obs[(seat + turn) % count] for seat in seats]
-        turns.append(jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts))
-    return tuple(turns)
+    return tuple(join([obs[(seat + turn) % count] for seat in seats]) for turn in range(count))
 
 
 def _units(scale: Scale, value: Float[Array, "time stream"]) -> Float[Array, "time stream"]:
@@ -183,6 +168,5 @@ def _units(scale: Scale, value: Float[Array, "time stream"]) -> Float[Array, "ti
 def _unroll(critic: Critic, seen: PyTree, data: Streams) -> Float[Array, "time stream"]:
     """The critic's values along streams, its memory empty at the start of the rollout."""
     assert critic.torso is not None
-    count = data.reward.shape[1]
-    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), critic.torso.start())
+    start = critic.torso.starts(data.reward.shape[1])
     return critic.read(critic.torso.unroll(start, seen, data.resets)[0])[..., 0, 0]

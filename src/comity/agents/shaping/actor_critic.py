@@ -12,16 +12,16 @@ from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.critics import Critic, Estimate, Kind, choices, estimate
-from comity.agents.gradient.actor_critic import optimise
+from comity.agents.gradient.actor_critic import clipped_adam, optimise
 from comity.agents.policies import Policy
 from comity.agents.shaping.views import given, others_reward, successors, views
-from comity.agents.streams import Streams, streams
+from comity.agents.streams import Streams, advantages, join, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
 from comity.nets.distributions import Categorical
 from comity.nets.heads import check_action
 from comity.nets.torsos import Network, Torso
-from comity.returns.advantages import gae, lambda_returns
+from comity.returns.advantages import lambda_returns
 from comity.returns.alignment import time_discount
 from comity.returns.surrogates import normalise, weighted_mean
 
@@ -157,10 +157,10 @@ class ShapingActorCritic(Agent):
 
     def optimisers(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
         """Adam on clipped gradients for the policy and for the critic."""
-        clip = optax.clip_by_global_norm(self.max_gradient)
-        return tuple(
-            optax.chain(clip, optax.adam(rate, eps=1e-6))
-            for rate in (self.learning_rate, self.critic_learning_rate)
+        policy_rate, critic_rate = self.learning_rate, self.critic_learning_rate
+        return (
+            clipped_adam(policy_rate, self.max_gradient, 1e-6),
+            clipped_adam(critic_rate, self.max_gradient, 1e-6),
         )
 
     def params(self, state: ShapingState) -> Acting:
@@ -195,12 +195,12 @@ class ShapingActorCritic(Agent):
     ) -> tuple[ShapingState, dict[str, Array]]:
         """One step of gradient ascent along the shaped advantages."""
         data = streams(experience.joint, experience.seats)
-        advantages = self.shaped(state, experience)
+        shaped = self.shaped(state, experience)
         entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
 
         def loss(policy, critic):  # type: ignore[no-untyped-def]
             distribution = policy.unroll(data.carry[0], data.obs, data.resets)
-            gain = weighted_mean(advantages.total * distribution.log_prob(data.extras.raw), data.weight)
+            gain = weighted_mean(shaped.total * distribution.log_prob(data.extras.raw), data.weight)
             entropy = weighted_mean(distribution.entropy(), data.weight)
             critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
             total = -gain - entropy_weight * entropy + critic_loss
@@ -208,7 +208,7 @@ class ShapingActorCritic(Agent):
 
         gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
         state = self.learned(state, gradients, experience.progress)
-        return state, {**metrics, "gradient_norm": optax.tree.norm(gradients[0]), **sizes(advantages)}
+        return state, {**metrics, "gradient_norm": optax.tree.norm(gradients[0]), **sizes(shaped)}
 
     @abstractmethod
     def pull(
@@ -323,10 +323,8 @@ class ShapingActorCritic(Agent):
     def _advantage(
         self, data: Streams, says: Estimate, reward: int, trace: float
     ) -> Float[Array, "time stream"]:
-        each = partial(gae, discount=self.discount, trace=trace)
-        return jax.vmap(each, in_axes=1, out_axes=1)(
-            data.reward, says.value[..., reward], says.next_value[..., reward], data.terminated, data.ended
-        )
+        value, following = says.value[..., reward], says.next_value[..., reward]
+        return advantages(data, value, following, self.discount, trace)
 
     def _returns(self, data: Streams, says: Estimate, reward: int) -> Float[Array, "time stream"]:
         """Lambda-returns that bootstrap from after-states only, so that chance is averaged at each step."""
@@ -374,13 +372,7 @@ class ShapingActorCritic(Agent):
             other = self._other(data, seen, 0, data.weight * data.reward, data.action)
             # Who left has no advantage any more.
             by_seat.append(other._replace(advantage=data.weight * other.advantage))
-        return [
-            jax.tree.map(
-                lambda *leaves: jnp.concatenate(leaves, axis=1),
-                *[by_seat[(seat + turn) % count] for seat in seats],
-            )
-            for turn in range(1, count)
-        ]
+        return [join([by_seat[(seat + turn) % count] for seat in seats]) for turn in range(1, count)]
 
     def _other(self, data: Streams, says: Estimate, index: int, reward: Array, action: PyTree) -> Other:
         advantage = self._advantage(data, says, index, self.opponent_trace)
@@ -390,10 +382,10 @@ class ShapingActorCritic(Agent):
         return Other(scaled, reward, returns, following, says.each[..., index, :], action)
 
 
-def sizes(advantages: Shaped) -> dict[str, Array]:
+def sizes(shaped: Shaped) -> dict[str, Array]:
     """How large the parts of the shaped advantage are, for the metrics."""
     return {
-        "own_advantage": jnp.std(advantages.own),
-        "past_advantage": jnp.std(advantages.past),
-        "alignment": jnp.std(advantages.term),
+        "own_advantage": jnp.std(shaped.own),
+        "past_advantage": jnp.std(shaped.past),
+        "alignment": jnp.std(shaped.term),
     }

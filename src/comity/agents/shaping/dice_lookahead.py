@@ -23,18 +23,20 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.critics import Critic, choices, estimate
-from comity.agents.gradient.actor_critic import linear, optimise
+from comity.agents.gradient.actor_critic import clipped_adam, linear, optimise
 from comity.agents.policies import Policy, PolicyAgent
 from comity.agents.shaping.views import successors, views
-from comity.agents.streams import Streams, streams
+from comity.agents.streams import advantages, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Experience, Seat, Trajectory, lead
+from comity.nets.distributions import Categorical
 from comity.nets.torsos import Network
-from comity.returns.advantages import gae, lambda_returns
+from comity.returns.advantages import lambda_returns
 from comity.returns.dice import loaded_dice_objective
 from comity.returns.surrogates import weighted_mean
 
 Policies = tuple[Policy, ...]
+Acts = tuple[Categorical, ...]
 
 
 class LookaheadState(NamedTuple):
@@ -102,8 +104,10 @@ class DiceLookahead(PolicyAgent):
         model: PyTree = ()
         if self.opponents == "modelled":
             model = Policy(self.network, seat, model_key)
-        memories = [self._optimiser(rate).init(x) for rate, x in self._learned(policy, critic, model)]
-        return LookaheadState(policy, critic, model, *memories)
+        rates = (self.learning_rate, self.critic_learning_rate, self.model_learning_rate)
+        nets = (policy, critic, model)
+        memories = [self._optimiser(rate).init(net) for rate, net in zip(rates, nets, strict=True)]
+        return LookaheadState(*nets, *memories)
 
     def params(self, state: LookaheadState) -> Policy:
         return state.policy
@@ -148,20 +152,16 @@ class DiceLookahead(PolicyAgent):
         inner_key, outer_key = jax.random.split(key)
         learned = self.look_ahead(critic, policy, rivals, own, experience, inner_key)
         played = self._play(policy, learned, own, experience, outer_key)
-        data = self._view(played, own, own)
-        gain = self.dice(critic, (policy, *learned), own, own, played)
-        distribution = self._unroll(policy, played, own)
-        entropy = weighted_mean(distribution.entropy(), data.weight)
-        before = jax.lax.stop_gradient(self._unroll(old, played, own))
-        kl = weighted_mean(before.kl(distribution), data.weight)
+        acts = self._acts((policy, *learned), own, played)
+        gain = self.dice(critic, acts, own, own, played)
+        entropy = weighted_mean(acts[0].entropy(), _present(played, own))
+        kl = self._moved(old, acts[0], own, played)
         total = -gain - entropy_weight * entropy + self.penalties[0] * kl
-        next_seat = (own + 1) % len(played.obs)
-        moved = self._unroll(rivals[0], played, next_seat).kl(self._unroll(learned[0], played, next_seat))
         return total, {
             "loss": total,
             "entropy": entropy,
             "kl": kl,
-            "lookahead_kl": moved.mean(),
+            "lookahead_kl": self._moved(rivals[0], acts[1], (own + 1) % len(played.obs), played),
             "lookahead_reward": played.step.reward[own].mean(),
         }
 
@@ -172,42 +172,35 @@ class DiceLookahead(PolicyAgent):
         old = jax.lax.stop_gradient(rivals)
         for step in range(self.inner_steps):
             played = self._play(policy, rivals, own, experience, jax.random.fold_in(key, step))
+            acts = self._acts((policy, *rivals), own, played)
 
-            def value(rival: Policy, place: int, rivals: Policies, played: Trajectory) -> Float[Array, ""]:
-                seat = (own + 1 + place) % len(played.obs)
-                others = (*rivals[:place], rival, *rivals[place + 1 :])
-                worth = self.dice(critic, (policy, *others), own, seat, played)
+            def value(rival: Policy, turn: int, acts: Acts, played: Trajectory) -> Float[Array, ""]:
+                seat = (own + turn) % len(played.obs)
+                act = self._unroll(rival, played, seat)
+                worth = self.dice(critic, (*acts[:turn], act, *acts[turn + 1 :]), own, seat, played)
                 if self.penalties[1] > 0:
-                    before = jax.lax.stop_gradient(self._unroll(old[place], played, seat))
-                    weight = self._view(played, seat, own).weight
-                    moved = weighted_mean(before.kl(self._unroll(rival, played, seat)), weight)
-                    worth = worth - self.penalties[1] * moved
+                    worth = worth - self.penalties[1] * self._moved(old[turn - 1], act, seat, played)
                 return worth
 
-            ways = [jax.grad(value)(rival, place, rivals, played) for place, rival in enumerate(rivals)]
+            ways = [jax.grad(value)(rival, turn, acts, played) for turn, rival in enumerate(rivals, 1)]
             rivals = tuple(
                 jax.tree.map(lambda x, way: x + self.inner_learning_rate * way, rival, way)
                 for rival, way in zip(rivals, ways, strict=True)
             )
         return rivals
 
-    def dice(
-        self, critic: Critic, policies: Policies, own: int, seat: int, played: Trajectory
-    ) -> Float[Array, ""]:
-        """A seat's value per step by loaded DiCE, as a function of all policies, mine first."""
+    def dice(self, critic: Critic, acts: Acts, own: int, seat: int, played: Trajectory) -> Float[Array, ""]:
+        """A seat's value per step by loaded DiCE, as a function of how all act, I first."""
         count = len(played.obs)
-        total = sum(
-            self._unroll(policy, played, (own + turn) % count).log_prob(played.action[(own + turn) % count])
-            for turn, policy in enumerate(policies)
-        )
-        data = self._view(played, seat, own)
+        chosen = [act.log_prob(played.action[(own + turn) % count]) for turn, act in enumerate(acts)]
+        data = views(played, (seat,), own, False)
         says = estimate(critic, critic.torso, data, successors(played, (seat,)))  # type: ignore[arg-type]
-        each = partial(gae, discount=self.discount, trace=self.trace)
-        advantage = jax.vmap(each, in_axes=1, out_axes=1)(
-            data.reward, says.value[..., 0], says.next_value[..., 0], data.terminated, data.ended
-        )
+        value, following = says.value[..., 0], says.next_value[..., 0]
+        advantage = advantages(data, value, following, self.discount, self.trace)
         objective = partial(loaded_dice_objective, discount=self.discount, trace=self.dice_trace)
-        worth = jax.vmap(objective, in_axes=1)(total, jax.lax.stop_gradient(advantage), data.ended)
+        worth = jax.vmap(objective, in_axes=1)(
+            sum(chosen[1:], chosen[0]), jax.lax.stop_gradient(advantage), data.ended
+        )
         return worth.mean() / data.reward.shape[0]
 
     def _play(
@@ -241,21 +234,24 @@ class DiceLookahead(PolicyAgent):
             found.append(jax.tree.map(lambda x: x[0], other))
         return tuple(found)
 
-    def _view(self, played: Trajectory, seat: int, own: int) -> Streams:
-        return views(played, (seat,), own, False)
-
-    def _unroll(self, policy: Policy, played: Trajectory, seat: int):  # type: ignore[no-untyped-def]
+    def _unroll(self, policy: Policy, played: Trajectory, seat: int) -> Categorical:
+        """How a policy acts along what was played in a seat, its memory empty at the start."""
         data = streams(played, (seat,))
-        count = data.reward.shape[1]
-        start = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), policy.torso.start())
-        return policy.unroll(start, data.obs, data.resets)
+        act = policy.unroll(policy.torso.starts(data.reward.shape[1]), data.obs, data.resets)
+        assert isinstance(act, Categorical)
+        return act
 
-    def _learned(self, policy: PyTree, critic: PyTree, model: PyTree) -> list[tuple[float, PyTree]]:
-        rates = (self.learning_rate, self.critic_learning_rate, self.model_learning_rate)
-        return list(zip(rates, (policy, critic, model), strict=True))
+    def _acts(self, policies: Policies, own: int, played: Trajectory) -> Acts:
+        count = len(policies)
+        return tuple(self._unroll(p, played, (own + turn) % count) for turn, p in enumerate(policies))
+
+    def _moved(self, old: Policy, new: Categorical, seat: int, played: Trajectory) -> Float[Array, ""]:
+        """The KL divergence between how a seat acted and how it acts now."""
+        before = jax.lax.stop_gradient(self._unroll(old, played, seat))
+        return weighted_mean(before.kl(new), _present(played, seat))
 
     def _optimiser(self, rate: float) -> optax.GradientTransformation:
-        return optax.chain(optax.clip_by_global_norm(self.max_gradient), optax.adam(rate, eps=1e-6))
+        return clipped_adam(rate, self.max_gradient, 1e-6)
 
     def _learn_values(
         self, state: LookaheadState, joint: Trajectory, own: int
@@ -292,10 +288,7 @@ class DiceLookahead(PolicyAgent):
         def loss(model: Policy) -> Float[Array, ""]:
             each = [
                 -weighted_mean(
-                    self._unroll(model, joint._replace(carry=((),) * len(joint.carry)), seat).log_prob(
-                        joint.action[seat]
-                    ),
-                    joint.alive[seat].astype(jnp.float32),
+                    self._unroll(model, joint, seat).log_prob(joint.action[seat]), _present(joint, seat)
                 )
                 for seat in others
             ]
@@ -305,6 +298,10 @@ class DiceLookahead(PolicyAgent):
         optimiser = self._optimiser(self.model_learning_rate)
         model, memory = optimise(optimiser, slope, state.model_memory, state.model, jnp.float32(1.0))
         return model, memory, {"model_loss": worth}
+
+
+def _present(played: Trajectory, seat: int) -> Float[Array, "time batch"]:
+    return played.alive[seat].astype(jnp.float32)
 
 
 def _sizes(policy: Policy, skip: int) -> list[tuple[int, ...]]:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from comity.agents.critics import Estimate
-from comity.agents.streams import Streams, next_values, streams
+from comity.agents.streams import Streams, join, next_values, streams
 from comity.core.errors import ComityError
 from comity.core.types import Trajectory
 
@@ -45,8 +45,7 @@ def views(joint: Trajectory, seats: tuple[int, ...], own: int, of_actions: bool)
 
 def successors(joint: Trajectory, seats: tuple[int, ...]) -> PyTree:
     """What the streams of some seats see next."""
-    parts = [joint.step.obs[seat] for seat in seats]
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
+    return join([joint.step.obs[seat] for seat in seats])
 
 
 def others_reward(joint: Trajectory, seats: tuple[int, ...]) -> Array:
