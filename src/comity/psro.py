@@ -16,7 +16,7 @@ import jax
 
 from comity.api import load_player
 from comity.core.compilation import use_compilation_cache
-from comity.core.types import Agent, Environment, PerSeat, Player
+from comity.core.types import Agent, Environment, PerSeat, Player, with_everyone
 from comity.evaluate.psro import BestResponse, Exploitability, Opponents, exploitability, grow_populations
 from comity.theory.psro import MetaSolver, Psro, nash_meta
 from comity.train.best_response import best_response
@@ -87,7 +87,7 @@ def learned_response(agent: Agent, *, iterations: int = 300, batch: int = 128) -
 def _untrained(agent: Agent, game: Environment, seat: int, seed: int) -> Player:
     agent.check(game.seats[seat])
     key = jax.random.fold_in(jax.random.key(seed), seat)
-    return Player(agent, agent.params(agent.init(key, game.seats[seat])))
+    return Player(agent, agent.params(agent.init(key, with_everyone(game.seats, seat))))
 
 
 def _seated(source: str | Path | Player, game: Environment, seat: int) -> Player:

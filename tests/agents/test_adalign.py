@@ -149,6 +149,17 @@ def test_three_players_sum_over_the_others(goods: Played, seats: tuple[int, ...]
     assert np.abs(found.term).max() > 0.1
 
 
+def test_goodwill_counts_as_a_past_that_went_well(goods: Played) -> None:
+    joint, state = goods
+    plain, kind = (
+        quick_jit(lambda s, j, a=agent: a.shaped(s, Experience((0,), j, NOW)))(state, joint)
+        for agent in (AdvantageAlignment(**PLAIN), AdvantageAlignment(**PLAIN, goodwill=0.3))
+    )
+    others = slow_advantages(AdvantageAlignment(**PLAIN), state, joint, 0.5)
+    np.testing.assert_allclose(kind.past, plain.past + 0.3, rtol=1e-5)
+    np.testing.assert_allclose(kind.term, plain.term + 0.3 * (others[1] + others[2]), rtol=1e-3, atol=1e-4)
+
+
 def test_masks_act_on_each_pair_of_players(goods: Played) -> None:
     agent = AdvantageAlignment(**PLAIN, without=("empathetic", "vengeful"))
     joint, state = goods
@@ -653,6 +664,7 @@ def test_a_mask_that_does_not_exist(without: Any) -> None:
         {"critic": "both"},
         {"opponent_critic": "stolen"},
         {"normalise": "always"},
+        {"goodwill": float("inf")},
     ],
 )
 def test_other_settings_out_of_range(settings: dict[str, Any]) -> None:

@@ -6,12 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from comity.agents.gradient.mappo import MAPPO, Scale, team_view
+from comity.agents.gradient.actor_critic import Scale
+from comity.agents.gradient.mappo import IPPO, MAPPO, team_view
 from comity.core.types import Experience, Trajectory, with_everyone
+from comity.nets.heads import ValueHead
 from comity.nets.torsos import Network
 from comity.play.matchmaking import current_occupants
 from comity.play.rollout import begin, rollout
 from comity.play.specs import make_game
+from comity.train.experiment import make_experiment
+from comity.train.loop import advance, start
 
 SMALL = Network(kind="mlp", width=8)
 
@@ -30,8 +34,8 @@ def test_the_critic_sees_everybody_with_itself_first() -> None:
     assert [x[0, :, 0].tolist() for x in seen] == [[0, 0, 0, 2, 2, 2], [1, 1, 1, 0, 0, 0], [2, 2, 2, 1, 1, 1]]
     agent = MAPPO(network=SMALL, critic_network=SMALL)
     state, joint = played(agent)
-    assert state.critic.torso.layers[0].weight.shape[0] == 3 * joint.obs[0].shape[-1]
-    assert state.policy.torso.layers[0].weight.shape[0] == joint.obs[0].shape[-1]
+    assert state.net.value_torso.layers[0].weight.shape[0] == 3 * joint.obs[0].shape[-1]
+    assert state.net.policy.torso.layers[0].weight.shape[0] == joint.obs[0].shape[-1]
 
 
 def test_seats_that_share_parameters_can_be_exchanged() -> None:
@@ -56,10 +60,38 @@ def test_seats_that_share_parameters_can_be_exchanged() -> None:
 
 
 def test_values_are_learned_in_units_of_their_spread() -> None:
-    zero = jnp.float32(0.0)
-    scale = Scale(zero, zero, zero)
+    scale = Scale.start()
     assert float(scale.spread) == 1.0
     draw = 50.0 + 4.0 * jax.random.normal(jax.random.key(0), (100, 100))
     for _ in range(3):
         scale = scale.after(draw, jnp.ones((100, 100)), 0.1)
     np.testing.assert_allclose([scale.middle, scale.spread], [50.0, 4.0], atol=0.1)
+    np.testing.assert_allclose(scale.to_critic(scale.to_reward(jnp.float32(0.3))), 0.3, atol=1e-6)
+
+
+def test_popart_keeps_what_the_head_says() -> None:
+    head = ValueHead(5, jax.random.key(0))
+    before = Scale.start().after(jnp.full((2, 2), 3.0), jnp.ones((2, 2)), 0.5)
+    draw = 50.0 + 4.0 * jax.random.normal(jax.random.key(1), (20, 20))
+    scale = before.after(draw, jnp.ones((20, 20)), 0.1)
+    x = jax.random.normal(jax.random.key(2), (7, 5))
+    said = before.to_reward(head(x))
+    np.testing.assert_allclose(scale.to_reward(scale.rescaled(head, before)(x)), said, rtol=1e-4, atol=1e-3)
+    assert np.abs(scale.to_reward(head(x)) - said).max() > 1.0
+
+
+def test_with_one_seat_mappo_is_ppo_bit_by_bit() -> None:
+    found = []
+    for agent in (MAPPO(network=SMALL, critic_network=SMALL), IPPO(network=SMALL, critic_network=SMALL)):
+        experiment = make_experiment(make_game("probe-choice"), agent, iterations=3, batch=8, unroll=4)
+        found.append(jax.jit(lambda e=experiment: advance(e, start(e), 3))())
+    for a, b in zip(jax.tree.leaves(found[0]), jax.tree.leaves(found[1]), strict=True):
+        data = [jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x for x in (a, b)]
+        np.testing.assert_array_equal(*data)
+
+
+def test_what_acts_has_no_critic() -> None:
+    agent = MAPPO(network=SMALL, critic_network=SMALL)
+    state, joint = played(agent)
+    assert agent.params(state).value_torso is None
+    assert not np.any(joint.extras[0].value)

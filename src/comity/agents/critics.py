@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.streams import Streams, next_values
+from comity.agents.streams import Streams, at_ends, next_values
 from comity.core.spaces import Discrete, Space
 from comity.core.types import Seat
 from comity.nets.layers import Linear
@@ -84,11 +84,7 @@ def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> E
         next_obs = jnp.where(jnp.array(critic.drawn), 0.0, next_obs)
         value, following = out[..., 0], look(slice(None))[..., 0]
         return Estimate(value, value, following, following, out)
-    last = look(slice(-1, None))
-    earlier = jax.lax.cond(
-        jnp.any(data.ended[:-1]), lambda: look(slice(0, -1)), lambda: jnp.zeros_like(out[:-1])
-    )
-    beyond = jnp.concatenate([earlier, last])
+    beyond = at_ends(look, data.ended)
     value = _under(critic, out, data.extras)
     chosen = _of_action(critic, out, data.action)
     end_value = _under(critic, beyond, data.successor)

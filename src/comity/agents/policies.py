@@ -7,10 +7,11 @@ import jax
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.spaces import legal
 from comity.core.types import Agent, Seat
 from comity.nets.distributions import Distribution
 from comity.nets.heads import PolicyHead, check_action
-from comity.nets.torsos import Network, Torso
+from comity.nets.torsos import Network, Torso, refuse_normaliser
 
 
 class Policy(eqx.Module):
@@ -25,7 +26,17 @@ class Policy(eqx.Module):
         self.head = PolicyHead(self.torso.features, seat.action, head_key, network.kind != "tabular")
 
     def unroll(self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]) -> Distribution:
-        return self.head(self.torso.unroll(carry, obs, resets)[0])
+        """How the policy acts along a trajectory, time first."""
+        return self.of(self.torso.unroll(carry, obs, resets)[0], obs)
+
+    def step(self, carry: PyTree, obs: PyTree) -> tuple[PyTree, Distribution]:
+        """The memory after an observation, and the distribution of the action."""
+        carry, features = self.torso.step(carry, obs)
+        return carry, self.of(features, obs)
+
+    def of(self, features: Float[Array, "... features"], obs: PyTree) -> Distribution:
+        """The distribution of the action, from features of the observation."""
+        return self.head(features, legal(self.torso.observation, obs))
 
 
 class Sample(NamedTuple):
@@ -41,6 +52,7 @@ class PolicyAgent(Agent):
     network: eqx.AbstractVar[Network]
 
     def check(self, seat: Seat) -> None:
+        refuse_normaliser(self.network)
         self.network.check(seat.observation)
         check_action(seat.action)
 
@@ -48,8 +60,7 @@ class PolicyAgent(Agent):
         return params.torso.start()
 
     def act(self, params: Policy, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Sample]:
-        carry, features = params.torso.step(carry, obs)
-        distribution = params.head(features)
+        carry, distribution = params.step(carry, obs)
         raw = distribution.sample(key)
         action = params.head.shape_action(distribution.action(raw))
         return action, carry, Sample(raw, distribution.log_prob(raw))

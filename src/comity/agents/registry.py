@@ -41,6 +41,8 @@ AGENTS = Registry(
         ),
         "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
         "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
+        "trpo": Row("comity.agents.gradient.trpo:TRPO", "trust region policy optimisation"),
+        "ippo": Row("comity.agents.gradient.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
         "mappo": Row("comity.agents.gradient.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
     },
 )

@@ -1,5 +1,6 @@
 """From a joint trajectory to what one learner trains on: the streams of its seats, side by side."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -67,6 +68,19 @@ def next_values(
     """The value of each step's true successor: the next step's, or that of the look at the end."""
     following = jnp.concatenate([value[1:], successor_value[-1:]])
     return jnp.where(ended, successor_value, following)
+
+
+def at_ends(look: Callable[[slice], Array], ended: Bool[Array, "time stream"]) -> Array:
+    """What a look at the true successors says, where it matters: at ends of episodes and of the rollout.
+
+    `look` takes the steps to look after; elsewhere the answer is 0. Most rollouts need the last step only.
+    """
+    last = look(slice(-1, None))
+    shape = (ended.shape[0] - 1, *last.shape[1:])
+    earlier = jax.lax.cond(
+        jnp.any(ended[:-1]), lambda: look(slice(0, -1)), lambda: jnp.zeros(shape, last.dtype)
+    )
+    return jnp.concatenate([earlier, last])
 
 
 def advantages(

@@ -1,4 +1,4 @@
-"""What a seat may observe and do: discrete choices, boxes of numbers, and tuples of both.
+"""What a seat may observe and do: discrete choices, boxes of numbers, tuples of both, legal choices.
 
 A space is a static, hashable description. Functions here take values with any number of leading axes, so
 that one call serves a single observation as well as a whole trajectory.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
@@ -47,7 +47,25 @@ class Box:
         return math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high
 
 
-Space = Discrete | Box | tuple["Space", ...]
+@dataclass(frozen=True)
+class Masked:
+    """What is seen, together with which of the seat's `choices` are legal: a pair (seen, truth values)."""
+
+    observation: "Space"
+    choices: int
+
+
+Space = Discrete | Box | Masked | tuple["Space", ...]
+
+
+def plain(space: Space) -> Space:
+    """What is seen, without the mask if there is one."""
+    return space.observation if isinstance(space, Masked) else space
+
+
+def legal(space: Space, value: PyTree) -> Bool[Array, "... choices"] | None:
+    """Which choices are legal, or None where all are."""
+    return value[1] if isinstance(space, Masked) else None
 
 
 def describe(space: Space) -> str:
@@ -57,6 +75,8 @@ def describe(space: Space) -> str:
             return f"{n} choices"
         case Box(shape=shape):
             return f"numbers of shape {shape}"
+        case Masked(observation=inner):
+            return f"{describe(inner)} with legal choices"
         case _:
             return "(" + ", ".join(describe(part) for part in space) + ")"
 
@@ -68,6 +88,8 @@ def flat_size(space: Space) -> int:
             return n
         case Box(shape=shape):
             return math.prod(shape)
+        case Masked(observation=inner):
+            return flat_size(inner)
         case _:
             return sum(flat_size(part) for part in space)
 
@@ -86,6 +108,8 @@ def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
                 array = (array - space.low) / (space.high - space.low)
                 array = 2.0 * array - 1.0 if len(shape) == 1 else array
             return array.reshape((*array.shape[: array.ndim - len(shape)], math.prod(shape)))
+        case Masked(observation=inner):
+            return encode(inner, value[0])
         case _:
             parts = [encode(part, item) for part, item in zip(space, value, strict=True)]
             return jnp.concatenate(parts, axis=-1)
@@ -100,6 +124,10 @@ def sample(space: Space, key: Key) -> PyTree:
             if space.bounded:
                 return jax.random.uniform(key, shape, jnp.float32, low, high)
             return jnp.clip(jax.random.normal(key, shape, jnp.float32), low, high)
+        case Masked(observation=inner, choices=choices):
+            inner_key, mask_key, sure_key = jax.random.split(key, 3)
+            sure = jax.nn.one_hot(jax.random.randint(sure_key, (), 0, choices), choices, dtype=jnp.bool_)
+            return sample(inner, inner_key), jax.random.bernoulli(mask_key, 0.5, (choices,)) | sure
         case _:
             keys = jax.random.split(key, len(space))
             return tuple(sample(part, k) for part, k in zip(space, keys, strict=True))
@@ -118,6 +146,10 @@ def contains(space: Space, value: PyTree) -> bool:
                 and np.issubdtype(array.dtype, np.floating)
                 and bool(np.all((array >= low) & (array <= high)))
             )
+        case Masked(observation=inner, choices=choices):
+            mask = np.asarray(value[1])
+            fits = mask.shape == (choices,) and mask.dtype == np.bool_ and bool(mask.any())
+            return fits and contains(inner, value[0])
         case _:
             return len(value) == len(space) and all(
                 contains(part, item) for part, item in zip(space, value, strict=True)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from comity.core.errors import ComityError, require
 from comity.core.files import read_json, write_atomically, write_json
-from comity.core.types import Environment, PerSeat, Player
+from comity.core.types import Environment, PerSeat, Player, with_everyone
 from comity.evaluate.statistics import bootstrap_mean
 from comity.games.transforms import with_horizon
 from comity.play.match import match_rewards
@@ -173,7 +173,7 @@ def _pairings(players: int, seats: int) -> _Pairings:
 
 
 def _check_player(game: Environment, name: str, player: Player, seat: int) -> None:
-    place = game.seats[seat]
+    place = with_everyone(game.seats, seat)
     try:
         player.agent.check(place)
     except ComityError as error:

@@ -64,6 +64,10 @@ class SquashedGaussian(eqx.Module):
         gaussian = self.log_std + 0.5 * math.log(2 * math.pi * math.e)
         return (gaussian + self._log_slope(self.mean)).sum(axis=-1)
 
+    def kl(self, other: "SquashedGaussian") -> Float[Array, "..."]:
+        """KL(self || other), for the same interval."""
+        return _gaussian_kl(self, other)
+
     def _log_slope(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
         tanh_slope = 2.0 * (math.log(2.0) - raw - jax.nn.softplus(-2.0 * raw))
         return tanh_slope + math.log((self.high - self.low) / 2)
@@ -89,5 +93,42 @@ class Gaussian(eqx.Module):
     def entropy(self) -> Float[Array, "..."]:
         return (self.log_std + 0.5 * math.log(2 * math.pi * math.e)).sum(axis=-1)
 
+    def kl(self, other: "Gaussian") -> Float[Array, "..."]:
+        """KL(self || other)."""
+        return _gaussian_kl(self, other)
 
-Distribution = Categorical | SquashedGaussian | Gaussian
+
+class Choices(eqx.Module):
+    """Several choices at once, independent of each other given what is seen."""
+
+    parts: tuple[Categorical, ...]
+
+    def sample(self, key: Key) -> PyTree:
+        keys = jax.random.split(key, len(self.parts))
+        return tuple(part.sample(k) for part, k in zip(self.parts, keys, strict=True))
+
+    def action(self, raw: PyTree) -> PyTree:
+        return raw
+
+    def log_prob(self, raw: PyTree) -> Float[Array, "..."]:
+        each = [part.log_prob(own) for part, own in zip(self.parts, raw, strict=True)]
+        return sum(each[1:], each[0])
+
+    def entropy(self) -> Float[Array, "..."]:
+        each = [part.entropy() for part in self.parts]
+        return sum(each[1:], each[0])
+
+    def kl(self, other: "Choices") -> Float[Array, "..."]:
+        """KL(self || other)."""
+        each = [part.kl(theirs) for part, theirs in zip(self.parts, other.parts, strict=True)]
+        return sum(each[1:], each[0])
+
+
+def _gaussian_kl(mine: "Gaussian | SquashedGaussian", other: "Gaussian | SquashedGaussian") -> Array:
+    """KL between Gaussians with independent parts; squashing both alike does not change it."""
+    ratio = jnp.exp(2.0 * (mine.log_std - other.log_std))
+    shift = jnp.square((mine.mean - other.mean) * jnp.exp(-other.log_std))
+    return (0.5 * (ratio + shift - 1.0) + other.log_std - mine.log_std).sum(axis=-1)
+
+
+Distribution = Categorical | Choices | SquashedGaussian | Gaussian

@@ -2,26 +2,27 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete, Space
-from comity.nets.distributions import Categorical, Distribution, Gaussian, SquashedGaussian
+from comity.nets.distributions import Categorical, Choices, Distribution, Gaussian, SquashedGaussian
 from comity.nets.layers import Linear
 
 POLICY_SCALE = 0.01
 LARGEST_MEAN = 2.5
 LOG_STD_RANGE = (-4.0, 1.0)
+NEVER = -1e9  # the logit of a choice that is not legal: its probability is 0 in float32
 
 
 def check_action(action: Space) -> None:
     """Raises if no head fits the action space."""
-    if not isinstance(action, Discrete | Box):
-        raise ComityError(
-            f"This agent plays one choice or an array of numbers, not {spaces.describe(action)}."
-        )
+    several = isinstance(action, tuple) and all(isinstance(part, Discrete) for part in action)
+    if not isinstance(action, Discrete | Box) and not (several and action):
+        raise ComityError(f"This agent plays choices or an array of numbers, not {spaces.describe(action)}.")
 
 
 class PolicyHead(eqx.Module):
@@ -39,20 +40,26 @@ class PolicyHead(eqx.Module):
         check_action(action)
         outputs = spaces.flat_size(action)
         self.linear = Linear(features, outputs, POLICY_SCALE, key, use_bias)
-        self.log_std = None if isinstance(action, Discrete) else jnp.zeros(outputs, jnp.float32)
+        self.log_std = jnp.zeros(outputs, jnp.float32) if isinstance(action, Box) else None
         self.action = action
 
-    def __call__(self, features: Float[Array, "... features"]) -> Distribution:
+    def __call__(
+        self, features: Float[Array, "... features"], legal: Bool[Array, "... choices"] | None = None
+    ) -> Distribution:
+        """The distribution over the actions; of a choice, over those that are legal."""
         out = self.linear(features)
+        if isinstance(self.action, tuple):
+            edges = np.cumsum([spaces.flat_size(part) for part in self.action])[:-1]
+            return Choices(tuple(Categorical(part) for part in jnp.split(out, edges, axis=-1)))
         if self.log_std is None:
-            return Categorical(out)
+            return Categorical(out if legal is None else jnp.where(legal, out, NEVER))
         log_std = jnp.broadcast_to(jnp.clip(self.log_std, *LOG_STD_RANGE), out.shape)
         if isinstance(self.action, Box) and self.action.bounded:
             mean = LARGEST_MEAN * jnp.tanh(out / LARGEST_MEAN)
             return SquashedGaussian(mean, log_std, self.action.low, self.action.high)
         return Gaussian(out, log_std)
 
-    def shape_action(self, flat: Array) -> Array:
+    def shape_action(self, flat: PyTree) -> PyTree:
         """A flat action vector in the shape that the game expects."""
         if isinstance(self.action, Box):
             return flat.reshape(flat.shape[:-1] + self.action.shape)

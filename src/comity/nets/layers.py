@@ -1,4 +1,4 @@
-"""Dense layers and the gated recurrent unit, on arrays with any leading axes."""
+"""Dense, convolutional and recurrent layers, on arrays with any leading axes."""
 
 import equinox as eqx
 import jax
@@ -10,14 +10,25 @@ from jaxtyping import PRNGKeyArray as Key
 class Linear(eqx.Module):
     """x W + b; the weights start as normal numbers of variance scale^2 / inputs, the bias at 0.
 
-    Orthogonal weights would cost seconds of compilation, for their QR decompositions.
+    Orthogonal weights are a choice: their QR decompositions cost seconds of compilation.
     """
 
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, " outputs"] | None
 
-    def __init__(self, inputs: int, outputs: int, scale: float, key: Key, use_bias: bool = True) -> None:
-        self.weight = scale / inputs**0.5 * jax.random.normal(key, (inputs, outputs), jnp.float32)
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        scale: float,
+        key: Key,
+        use_bias: bool = True,
+        orthogonal: bool = False,
+    ) -> None:
+        if orthogonal:
+            self.weight = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs), jnp.float32)
+        else:
+            self.weight = scale / inputs**0.5 * jax.random.normal(key, (inputs, outputs), jnp.float32)
         self.bias = jnp.zeros(outputs, jnp.float32) if use_bias else None
 
     def __call__(self, x: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
@@ -64,3 +75,62 @@ class GRU(eqx.Module):
         candidate = jnp.tanh(projected[..., 2 * size :] + reset * (u[..., 2 * size :] + bias))
         h = candidate + keep * (h - candidate)
         return h, h
+
+
+class LSTM(eqx.Module):
+    r"""Long short-term memory (Hochreiter and Schmidhuber, 1997), the forget gate open at the start.
+
+    .. math::
+        i, f, o &= \sigma(x W_{i,f,o} + h U_{i,f,o} + b_{i,f,o}), \quad g = \tanh(x W_g + h U_g + b_g) \\
+        c' &= f \odot c + i \odot g, \quad h' = o \odot \tanh(c')
+    """
+
+    inputs: Linear
+    hidden: Float[Array, "size four_size"]
+
+    def __init__(self, inputs: int, size: int, key: Key) -> None:
+        input_key, hidden_key = jax.random.split(key)
+        layer = Linear(inputs, 4 * size, 1.0, input_key)
+        bias = jnp.zeros(4 * size, jnp.float32).at[size : 2 * size].set(1.0)
+        self.inputs = eqx.tree_at(lambda own: own.bias, layer, bias)
+        self.hidden = Linear(size, 4 * size, 1.0, hidden_key, use_bias=False).weight
+
+    @property
+    def size(self) -> int:
+        return int(self.hidden.shape[0])
+
+    def start(self) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
+        return jnp.zeros(self.size, jnp.float32), jnp.zeros(self.size, jnp.float32)
+
+    def step(
+        self,
+        memory: tuple[Float[Array, "... size"], Float[Array, "... size"]],
+        x: Float[Array, "... inputs"],
+    ) -> tuple[tuple[Float[Array, "... size"], Float[Array, "... size"]], Float[Array, "... size"]]:
+        """The memory (output and cell) after an input, and the output."""
+        h, cell = memory
+        enter, forget, leave, candidate = jnp.split(self.inputs(x) + h @ self.hidden, 4, axis=-1)
+        cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
+        h = jax.nn.sigmoid(leave) * jnp.tanh(cell)
+        return (h, cell), h
+
+
+class Convolution(eqx.Module):
+    """A 3 x 3 convolution over planes [..., planes, height, width], the border padded with zeros."""
+
+    weight: Float[Array, "outputs inputs 3 3"]
+    bias: Float[Array, " outputs"]
+    stride: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, outputs: int, stride: int, scale: float, key: Key) -> None:
+        shape = (outputs, inputs, 3, 3)
+        self.weight = scale / (9 * inputs) ** 0.5 * jax.random.normal(key, shape, jnp.float32)
+        self.bias = jnp.zeros(outputs, jnp.float32)
+        self.stride = stride
+
+    def __call__(self, x: Float[Array, "... inputs height width"]) -> Float[Array, "... outputs h w"]:
+        flat = x.reshape((-1, *x.shape[-3:]))
+        strides = (self.stride, self.stride)
+        y = jax.lax.conv_general_dilated(flat, self.weight, strides, [(1, 1), (1, 1)])
+        y = y + jnp.broadcast_to(self.bias[:, None, None], y.shape)
+        return y.reshape((*x.shape[:-3], *y.shape[1:]))

@@ -7,7 +7,7 @@ import jax
 
 from comity.core.errors import ComityError
 from comity.core.files import fill, load_arrays, save_arrays
-from comity.core.types import Environment, Player
+from comity.core.types import Environment, Player, with_everyone
 from comity.play.specs import agent_data, agent_from_data, game_data, game_from_data
 
 PLAYER_FORMAT = "comity-player"
@@ -39,7 +39,7 @@ def read_player(path: Path) -> SavedPlayer:
     seat = about["seat"]
     if not isinstance(seat, int) or not 0 <= seat < len(game.seats):
         raise ComityError(f"{path} is damaged: seat {seat!r} does not exist in its game.")
-    place = game.seats[seat]
+    place = with_everyone(game.seats, seat)
     agent.check(place)
     template = jax.eval_shape(lambda: agent.params(agent.init(jax.random.key(0), place)))
     return SavedPlayer(Player(agent, fill(template, content.arrays, str(path))), game, seat, about["notes"])

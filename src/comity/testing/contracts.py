@@ -143,7 +143,7 @@ def play_some(
 
 def make_player(agent: Agent, game: Environment, seat: int = 0, seed: int = 0) -> Player:
     """An untrained player for a seat."""
-    return Player(agent, agent.params(agent.init(jax.random.key(seed), game.seats[seat])))
+    return Player(agent, agent.params(agent.init(jax.random.key(seed), with_everyone(game.seats, seat))))
 
 
 def assert_trees_equal(first: PyTree, second: PyTree, why: str) -> None:

@@ -15,7 +15,18 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError, require
-from comity.core.types import Agent, Environment, Matchmaker, Occupant, PerSeat, Player, Seat, lead, stack
+from comity.core.types import (
+    Agent,
+    Environment,
+    Matchmaker,
+    Occupant,
+    PerSeat,
+    Player,
+    Seat,
+    lead,
+    stack,
+    with_everyone,
+)
 from comity.play.crowd import Crowd, Member, gather
 from comity.train import loop
 from comity.train.experiment import Experiment
@@ -89,7 +100,7 @@ def best_response(
     crowds: dict[int, Crowd] = {}
     members, shares = [], []
     for s in others:
-        met = [player for _, player in opponents[s]] + _blank_learner(agent, game.seats[s])
+        met = [player for _, player in opponents[s]] + _blank_learner(agent, with_everyone(game.seats, s))
         size = max(LEAST_SLOTS, 1 << (len(met) - 1).bit_length())
         crowds[s], each = gather(met + met[:1] * (size - len(met)))
         members.append(stack(each))

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.gradient.actor_critic import ActorCriticAgent, LearnerState, linear, stream_advantages
+from comity.agents.gradient.actor_critic import ActorCriticAgent, LearnerState, linear
 from comity.agents.streams import streams
-from comity.core.errors import require
 from comity.core.types import Experience
 from comity.nets.torsos import Network
 from comity.returns.surrogates import normalise, weighted_mean
@@ -31,15 +30,11 @@ class A2C(ActorCriticAgent):
     max_gradient: float = 1.0  # largest norm of the gradient
     normalise_advantages: bool = False  # whether advantages get mean 0 and variance 1
 
-    def __check_init__(self) -> None:
-        require(0.0 <= self.discount <= 1.0, "discount", self.discount, "between 0 and 1")
-        require(0.0 <= self.trace <= 1.0, "trace", self.trace, "between 0 and 1")
-
     def update(
         self, state: LearnerState, experience: Experience, key: Key
     ) -> tuple[LearnerState, dict[str, Array]]:
         data = streams(experience.joint, experience.seats)
-        advantage, target = stream_advantages(data, self.discount, self.trace)
+        advantage, target = self.advantages(data, self.values(state, experience, data))
         if self.normalise_advantages:
             advantage = normalise(advantage, data.weight)
         entropy_weight = self.entropy * linear(self.final_entropy, experience.progress)
@@ -54,4 +49,5 @@ class A2C(ActorCriticAgent):
 
         gradient, metrics = jax.grad(loss, has_aux=True)(state.net)
         state, norm = self.descend(state, gradient, experience.progress)
+        state = state._replace(net=state.net.seen(data.obs, None, data.weight))
         return state, {**metrics, "gradient_norm": norm}

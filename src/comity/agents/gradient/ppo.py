@@ -4,21 +4,15 @@ r"""Proximal policy optimisation (Schulman et al., 2017, arXiv:1707.06347), for 
           - c_V (V - G)^2 / 2, \qquad \rho_t = \pi_\theta(a_t|s_t) / \pi_{old}(a_t|s_t)
 """
 
+from typing import Literal
+
 import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array
-from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.gradient.actor_critic import ActorCriticAgent, LearnerState, linear, stream_advantages
-from comity.agents.gradient.proximal import Proximal, pick
-from comity.agents.streams import streams
-from comity.core.types import Experience
+from comity.agents.gradient.proximal import Proximal
 from comity.nets.torsos import Network
-from comity.returns.surrogates import normalise
 
 
-class PPO(ActorCriticAgent, Proximal):
+class PPO(Proximal):
     """Several passes over each rollout, with the change of the policy kept small."""
 
     network: Network = eqx.field(default_factory=Network)  # the shape of policy and critic
@@ -33,29 +27,9 @@ class PPO(ActorCriticAgent, Proximal):
     entropy: float = 0.01  # weight of the entropy bonus
     final_entropy: float = 1.0  # share of the entropy weight left at the end, reached linearly
     value_weight: float = 0.5  # weight of the value loss
+    value_rate: float = 0.01  # how fast the running mean and spread of values follow; 0: values as they are
+    popart: bool = False  # whether the value head is rescaled with them, to go on meaning the same
     max_gradient: float = 0.5  # largest norm of the gradient
-    normalise_advantages: bool = True  # whether advantages get mean 0 and variance 1
-
-    def update(
-        self, state: LearnerState, experience: Experience, key: Key
-    ) -> tuple[LearnerState, dict[str, Array]]:
-        data = streams(experience.joint, experience.seats)
-        advantage, target = stream_advantages(data, self.discount, self.trace)
-        if self.normalise_advantages:
-            advantage = normalise(advantage, data.weight)
-        entropy_weight = self.entropy * linear(self.final_entropy, experience.progress)
-        count = data.reward.shape[1]
-
-        def loss(net, part):  # type: ignore[no-untyped-def]
-            data, advantage, target = part
-            policy, value = net.unroll(data.carry, data.obs, data.resets)
-            return self.objective(policy, value, data, advantage, target, entropy_weight)
-
-        def minibatch(state, chosen):  # type: ignore[no-untyped-def]
-            part = pick(chosen, data, advantage, target)
-            gradient, metrics = jax.grad(loss, has_aux=True)(state.net, part)
-            state, norm = self.descend(state, gradient, experience.progress)
-            return state, {**metrics, "gradient_norm": norm}
-
-        state, metrics = jax.lax.scan(minibatch, state, self.parts(key, count))
-        return state, jax.tree.map(jnp.mean, metrics)
+    normalise_advantages: Literal["batch", "minibatch", "none"] = "batch"  # where they get mean 0, variance 1
+    target_kl: float = 0.0  # KL divergence of an update that is aimed at; 0: none
+    kl_rule: Literal["stop", "adapt"] = "stop"  # beyond it: end the update, or adapt the step size

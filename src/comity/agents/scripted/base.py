@@ -4,6 +4,8 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
@@ -35,20 +37,24 @@ class Scripted(Agent):
         return state, {}
 
 
-class ActionSpace(eqx.Module):
-    """What a random player knows: the actions it may draw from."""
+class SeatSpaces(eqx.Module):
+    """What a random player knows: the actions it may draw from, and where it sees which are legal."""
 
     action: Space = eqx.field(static=True)
+    observation: Space = eqx.field(static=True)
 
 
 class Random(Scripted):
-    """Draws evenly from all actions, in any game."""
+    """Draws evenly from all legal actions, in any game."""
 
     def check(self, seat: Seat) -> None:
         """Any seat will do."""
 
-    def init(self, key: Key, seat: Seat) -> ActionSpace:
-        return ActionSpace(seat.action)
+    def init(self, key: Key, seat: Seat) -> SeatSpaces:
+        return SeatSpaces(seat.action, seat.observation)
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
-        return spaces.sample(params.action, key), carry
+        legal = spaces.legal(params.observation, obs)
+        if legal is None:
+            return spaces.sample(params.action, key), carry
+        return jax.random.categorical(key, jnp.where(legal, 0.0, -jnp.inf)), carry

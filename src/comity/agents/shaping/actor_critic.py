@@ -20,7 +20,7 @@ from comity.core.errors import ComityError, require
 from comity.core.types import Agent, Experience, Seat, Trajectory
 from comity.nets.distributions import Categorical
 from comity.nets.heads import check_action
-from comity.nets.torsos import Network, Torso
+from comity.nets.torsos import Network, Torso, refuse_normaliser
 from comity.returns.advantages import lambda_returns
 from comity.returns.alignment import time_discount
 from comity.returns.surrogates import normalise, weighted_mean
@@ -131,6 +131,7 @@ class ShapingActorCritic(Agent):
         return 1.0, 1.0
 
     def check(self, seat: Seat) -> None:
+        refuse_normaliser(self.network, self.critic_network)
         self.network.check(seat.observation)
         if not self.network.shared:
             self.critic_network.check(seat.observation)
@@ -172,7 +173,7 @@ class ShapingActorCritic(Agent):
 
     def act(self, params: Acting, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, Extras]:
         memory, features = params.policy.torso.step(carry[0], obs)
-        distribution = params.policy.head(features)
+        distribution = params.policy.of(features, obs)
         raw = distribution.sample(key)
         probabilities: PyTree = ()
         if isinstance(distribution, Categorical):

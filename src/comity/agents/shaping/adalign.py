@@ -45,6 +45,7 @@ class AdvantageAlignment(AlignedAgent):
     normalise: Literal["none", "scale", "standardise"] = "none"  # advantages by their spread, or fully
     advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
     past_clip: float = 0.0  # largest sum of past advantages; 0 for no limit
+    goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
     entropy: float = 0.1  # weight of the entropy bonus
     final_entropy: float = 1.0  # share of the entropy weight left at the end
     learning_rate: float = 1e-3  # step size of the policy

@@ -1,5 +1,6 @@
 """What Advantage Alignment and its proximal form share: the alignment term."""
 
+import math
 from functools import partial
 
 import equinox as eqx
@@ -24,6 +25,7 @@ class AlignedAgent(ShapingActorCritic):
     past_discount: eqx.AbstractVar[float]
     without: eqx.AbstractVar[tuple[Case, ...]]
     past_clip: eqx.AbstractVar[float]
+    goodwill: eqx.AbstractVar[float]
 
     def __check_init__(self) -> None:
         for case in self.without:
@@ -32,6 +34,7 @@ class AlignedAgent(ShapingActorCritic):
             share = getattr(self, name)
             require(0.0 <= share <= 1.0, name, share, "between 0 and 1")
         require(self.spread > 0, "spread", self.spread, "above 0")
+        require(math.isfinite(self.goodwill), "goodwill", self.goodwill, "a finite number")
         if self.critic == "after-state":
             allowed = "own-view or learned with critic after-state"
             require(self.opponent_critic != "given", "opponent_critic", self.opponent_critic, allowed)
@@ -57,5 +60,6 @@ class AlignedAgent(ShapingActorCritic):
         )(own, ended)
         if self.past_clip > 0:
             so_far = jnp.clip(so_far, -self.past_clip, self.past_clip)
+        so_far = so_far + self.goodwill
         term = over_streams(partial(alignment, without=self.without))(so_far, other.advantage)
         return so_far, term

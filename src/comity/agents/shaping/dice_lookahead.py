@@ -30,7 +30,7 @@ from comity.agents.streams import advantages, streams
 from comity.core.errors import ComityError, require
 from comity.core.types import Experience, Seat, Trajectory, lead
 from comity.nets.distributions import Categorical
-from comity.nets.torsos import Network
+from comity.nets.torsos import Network, refuse_normaliser
 from comity.returns.advantages import lambda_returns
 from comity.returns.dice import loaded_dice_objective
 from comity.returns.surrogates import weighted_mean
@@ -91,6 +91,7 @@ class DiceLookahead(PolicyAgent):
 
     def check(self, seat: Seat) -> None:
         super().check(seat)
+        refuse_normaliser(self.critic_network)
         self.critic_network.check(seat.observation)
         if choices(seat.action) == 0:
             raise ComityError(

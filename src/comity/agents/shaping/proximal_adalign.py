@@ -53,6 +53,7 @@ class ProximalAdvantageAlignment(AlignedAgent):
     normalise: Literal["none", "scale", "standardise"] = "scale"  # advantages by their spread, or fully
     advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
     past_clip: float = 0.0  # largest sum of past advantages; 0 for no limit
+    goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
     clip: float = 0.2  # how far the probability ratio may move from 1
     epochs: int = 2  # passes over each rollout
     entropy: float = 0.1  # weight of the entropy bonus

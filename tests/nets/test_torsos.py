@@ -1,0 +1,141 @@
+"""Networks: steps and unrolls agree, memory is cleared, statistics are those of what was seen."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from comity.core.errors import ComityError
+from comity.core.spaces import Box, Discrete, Masked
+from comity.nets.heads import PolicyHead
+from comity.nets.layers import LSTM, Convolution, Linear
+from comity.nets.torsos import Network, Normaliser, Torso
+from comity.play.specs import make_agent, make_game
+
+PLANES = Box((2, 5, 4), 0.0, 1.0)
+NETWORKS = [
+    Network(kind="mlp", width=8, depth=2),
+    Network(kind="gru", width=8, after=1),
+    Network(kind="lstm", width=8, depth=2, after=1),
+    Network(kind="mlp", width=8, filters=(3, 4)),
+    Network(kind="gru", width=8, filters=(3,), stride=2, normalise=True),
+    Network(kind="lstm", width=8, normalise=True, orthogonal=True),
+    Network(kind="mlp", width=8, stack=2, overlaps=True),
+]
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_an_unroll_is_its_steps(network: Network) -> None:
+    torso = Torso(network, PLANES, jax.random.key(0))
+    obs = jax.random.uniform(jax.random.key(1), (6, 3, *PLANES.shape))
+    torso = torso.seen(obs, jnp.ones((6, 3)))
+    resets = jnp.zeros((6, 3), jnp.bool_).at[3, 1].set(True)
+    features, memory = torso.unroll(torso.starts(3), obs, resets)
+    assert features.shape == (6, 3, torso.features)
+    carry = torso.starts(3)
+    for t in range(6):
+        clear = resets[t]
+        carry = jax.tree.map(lambda x, c=clear: jnp.where(c[:, None], 0.0, x), carry)
+        carry, now = torso.step(carry, obs[t])
+        np.testing.assert_allclose(now, features[t], atol=1e-5)
+    np.testing.assert_allclose(
+        *(np.concatenate([x.ravel() for x in jax.tree.leaves(m)] or [[0.0]]) for m in (
+            carry, jax.tree.map(lambda x: x[-1], memory))), atol=1e-5,
+    )  # fmt: skip
+
+
+def test_lstm_by_hand() -> None:
+    cell = LSTM(3, 4, jax.random.key(0))
+    x, h, c = (jax.random.normal(jax.random.key(i), (n,)) for i, n in ((1, 3), (2, 4), (3, 4)))
+    (new_h, new_c), out = cell.step((h, c), x)
+    z = np.asarray(x) @ np.asarray(cell.inputs.weight) + np.asarray(cell.inputs.bias)
+    z = z + np.asarray(h) @ np.asarray(cell.hidden)
+    i, f, o = (1 / (1 + np.exp(-z[4 * k : 4 * k + 4])) for k in range(3))
+    expected_c = f * np.asarray(c) + i * np.tanh(z[12:])
+    np.testing.assert_allclose(new_c, expected_c, rtol=1e-5)
+    np.testing.assert_allclose(new_h, o * np.tanh(expected_c), rtol=1e-5)
+    np.testing.assert_array_equal(out, new_h)
+    np.testing.assert_array_equal(cell.inputs.bias[4:8], 1.0)
+
+
+def test_convolution_by_hand() -> None:
+    layer = Convolution(2, 3, 1, 1.0, jax.random.key(0))
+    x = np.asarray(jax.random.normal(jax.random.key(1), (2, 4, 5)))
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    expected = np.zeros((3, 4, 5))
+    for o in range(3):
+        for r in range(4):
+            for k in range(5):
+                expected[o, r, k] = (padded[:, r : r + 3, k : k + 3] * np.asarray(layer.weight)[o]).sum()
+    np.testing.assert_allclose(layer(jnp.asarray(x)), expected, atol=1e-5)
+    np.testing.assert_allclose(layer(jnp.asarray(x)[None, None])[0, 0], expected, atol=1e-5)
+
+
+def test_orthogonal_weights_are_orthogonal() -> None:
+    weight = Linear(6, 4, 2.0, jax.random.key(0), orthogonal=True).weight
+    np.testing.assert_allclose(weight.T @ weight, 4.0 * np.eye(4), atol=1e-5)
+
+
+def test_statistics_are_those_of_all_that_was_seen() -> None:
+    draws = [3.0 + 2.0 * jax.random.normal(jax.random.key(i), (10, 7, 2)) for i in range(3)]
+    weight = jnp.ones((10, 7)).at[5:].set(0.0)
+    own = Normaliser(2)
+    np.testing.assert_array_equal(own(draws[0]), jnp.clip(draws[0], -10, 10))
+    for draw in draws:
+        own = own.after(draw, weight)
+    seen = np.concatenate([np.asarray(d)[:5].reshape(-1, 2) for d in draws])
+    np.testing.assert_allclose(own.mean, seen.mean(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(own.variance, seen.var(axis=0), rtol=1e-4)
+    gradient = jax.grad(lambda n: n(draws[0]).sum())(own)
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(gradient))
+
+
+def test_half_precision_computes_low_and_keeps_float32() -> None:
+    high = Torso(Network(kind="gru", width=16), PLANES, jax.random.key(0))
+    low = Torso(Network(kind="gru", width=16, precision="bfloat16"), PLANES, jax.random.key(0))
+    obs = jax.random.uniform(jax.random.key(1), (4, 3, *PLANES.shape))
+    resets = jnp.zeros((4, 3), jnp.bool_)
+    exact, rough = (torso.unroll(torso.starts(3), obs, resets)[0] for torso in (high, low))
+    assert rough.dtype == jnp.float32
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(low))
+    assert 0 < np.abs(exact - rough).max() < 0.05
+    gradient = jax.grad(lambda t: t.unroll(t.starts(3), obs, resets)[0].sum())(low)
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(gradient))
+
+
+def test_illegal_choices_have_no_probability() -> None:
+    head = PolicyHead(4, Discrete(3), jax.random.key(0))
+    legal = jnp.array([[True, False, True], [False, True, False]])
+    policy = head(jax.random.normal(jax.random.key(1), (2, 4)), legal)
+    probability = jax.nn.softmax(policy.logits)
+    np.testing.assert_array_equal(probability == 0, ~legal)
+    np.testing.assert_allclose(policy.entropy()[1], 0.0, atol=1e-6)
+    assert np.isfinite(policy.kl(policy)).all()
+    slope = jax.grad(lambda h: h(jnp.ones(4), legal[0]).log_prob(jnp.int32(0)))(head)
+    assert not np.any(slope.linear.weight[:, 1])
+
+
+def test_several_choices_are_independent() -> None:
+    head = PolicyHead(4, (Discrete(3), Discrete(2)), jax.random.key(0))
+    policy = head(jax.random.normal(jax.random.key(1), (5, 4)))
+    raw = policy.sample(jax.random.key(2))
+    assert [x.shape for x in raw] == [(5,), (5,)]
+    each = [part.log_prob(own) for part, own in zip(policy.parts, raw, strict=True)]
+    np.testing.assert_allclose(policy.log_prob(raw), each[0] + each[1])
+    other = head(jax.random.normal(jax.random.key(3), (5, 4)))
+    assert (policy.kl(other) > 0).all()
+    np.testing.assert_allclose(policy.kl(policy), 0.0, atol=1e-7)
+
+
+def test_networks_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ComityError, match=r"network\.filters needs an observation of planes"):
+        Network(kind="mlp", filters=(4,)).check(Box((3,)))
+    with pytest.raises(ComityError, match=r"network\.filters"):
+        Network(kind="tabular", filters=(4,))
+    with pytest.raises(ComityError, match=r"network\.stack"):
+        Network(kind="mlp", filters=(4,), stack=2)
+    Network(kind="mlp", filters=(4,)).check(Masked(PLANES, 3))
+    for name in ("adalign", "loqa", "pola", "evolution"):
+        agent = make_agent(name, **{"network.normalise": True, "network.kind": "mlp"})
+        with pytest.raises(ComityError, match=r"network\.normalise"):
+            agent.check(make_game("coin").seats[0])
