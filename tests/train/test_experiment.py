@@ -39,6 +39,22 @@ def test_several_agents_fill_the_seats_one_by_one() -> None:
     assert experiment.seating == ((0,), (1,))
 
 
+def test_groups_of_seats_share_parameters() -> None:
+    tag = make_game("simple-tag")
+    agent, other = make_agent("mappo", **SMALL_NETWORK), make_agent("ppo", **SMALL_NETWORK)
+    groups = ((0, 1, 2), (3,))
+    assert make_experiment(tag, agent, groups=groups).agents == (agent, agent)
+    experiment = make_experiment(tag, (agent, other), groups=groups)
+    assert experiment.seating == groups
+    assert experiment.agents == (agent, other)
+    with pytest.raises(ComityError, match="2 groups"):
+        make_experiment(tag, (agent, other, other), groups=groups)
+    with pytest.raises(ComityError, match="do not fill"):
+        make_experiment(tag, agent, groups=((0, 1), (3,)))
+    with pytest.raises(ComityError, match="see or do different"):
+        make_experiment(tag, agent, groups=((0, 1), (2, 3)))
+
+
 def test_sizes_that_are_left_out() -> None:
     assert make_experiment(DILEMMA, TABULAR).unroll == 4
     assert make_experiment(make_game("probe-choice"), TABULAR).unroll == 32

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.core.types import Environment, PerSeat, Player
 from comity.evaluate.league import League, play_league
-from comity.games.registry import GAMES
+from comity.play.specs import game_class
 
 USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
 
@@ -68,11 +69,11 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _parse(game_name: str, arguments: list[str]) -> Any:
-    game = GAMES.load(game_name)
+    game, given = game_class(game_name)
     # A field, not a base class: the comments of a class made here would not be found for the help.
     fields: list[tuple[str, Any, Any]] = [
         ("own", Annotated[Settings, tyro.conf.arg(name="")], field(default_factory=Settings)),
-        ("game", game, field(default_factory=game)),
+        ("game", game, field(default_factory=partial(game, **given))),
     ]
     together = dataclasses.make_dataclass("Together", fields)
     together.__doc__ = Settings.__doc__

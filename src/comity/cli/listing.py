@@ -7,7 +7,7 @@ import tyro
 
 from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED
 from comity.core.registry import Row
-from comity.games.registry import GAMES
+from comity.games.registry import GAMES, HOSTS
 
 
 @dataclass
@@ -21,7 +21,7 @@ def run(name: str, arguments: list[str]) -> int:
     """Prints the list."""
     options = tyro.cli(Listing, args=arguments, prog=f"comity {name}")
     if name == "games":
-        groups = {"games": GAMES.rows()}
+        groups = {"games": GAMES.rows(), "environments of others": HOSTS.rows()}
     else:
         groups = {"learners": AGENTS.rows(), "scripted, in all games": ANY_FAMILY.rows()}
         groups |= {f"scripted, in {family} games": registry.rows() for family, registry in SCRIPTED.items()}

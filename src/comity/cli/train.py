@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
@@ -15,9 +16,9 @@ import tyro
 from comity.agents.registry import agent_class
 from comity.core.errors import ComityError, bad_value, require
 from comity.core.types import Environment
-from comity.games.registry import GAMES
 from comity.games.transforms import SharedReward
 from comity.play.matchmaking import AgentReplayBuffer, SelfPlay
+from comity.play.specs import game_class
 from comity.train import runner
 from comity.train.experiment import Experiment, make_experiment
 from comity.train.folder import RunFolder
@@ -25,8 +26,11 @@ from comity.train.runner import Options, Run, Stopped
 from comity.train.tracking import check_wandb
 
 USAGE = """usage: comity train GAME AGENT [AGENT ...] [options]
+       comity train --game GAME AGENT [AGENT ...] [options]
        comity train --resume RUN_FOLDER [--iterations N]
 
+GAME is a name that `comity games` lists, or an environment of others: pettingzoo:MODULE, gymnasium:NAME, or
+MODULE:FUNCTION for one of your own.
 One AGENT fills all seats of the game, several fill them one by one; scripted players are agents too.
   comity train GAME AGENT --help    every setting of this game and this agent
   comity games, comity agents      what there is"""
@@ -47,6 +51,7 @@ class Settings:
     opponents: Literal["self-play", "replay"] = "self-play"  # present selves, or past ones from a buffer
     rewards: str = "own"  # own; sum: everybody gets the sum; or a number: what another's reward counts
     share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
+    groups: tuple[str, ...] = ()  # groups of seats that share parameters, as in --groups 0,1,2 3
     parallel: Literal["auto", "processes", "vmap"] = "auto"  # how several seeds train at once
     checkpoint_seconds: float = 20.0  # time between two checkpoints
     keep: int = 3  # how many checkpoints are kept
@@ -58,6 +63,8 @@ class Settings:
 def run(name: str, arguments: list[str]) -> int:
     """Trains."""
     names = []
+    if arguments[:1] == ["--game"] and len(arguments) > 1:
+        names, arguments = [arguments[1]], arguments[2:]
     while arguments and not arguments[0].startswith("-"):
         names.append(arguments.pop(0))
     if not names and arguments[:1] == ["--resume"]:
@@ -89,9 +96,10 @@ def _check(options: Options) -> None:
 
 def _parse(names: list[str], arguments: list[str]) -> Any:
     """The settings together with those of this game and these agents."""
-    game = GAMES.load(names[0])
-    family = game().family
-    fields: list[tuple[str, Any, Any]] = [("game", game, field(default_factory=game))]
+    game, given = game_class(names[0])
+    make = partial(game, **given)
+    family = make().family
+    fields: list[tuple[str, Any, Any]] = [("game", game, field(default_factory=make))]
     for i, agent in enumerate(names[1:]):
         cls = agent_class(agent, family)
         if dataclasses.fields(cls):
@@ -120,6 +128,7 @@ def _experiment(names: list[str], settings: Any) -> Experiment:
         _with_rewards(settings.game, settings.rewards),
         tuple(agents),
         share={"auto": None, "all": True, "none": False}[settings.share],
+        groups=tuple(_seats(group) for group in settings.groups),
         matchmaker=settings.replay if settings.opponents == "replay" else SelfPlay(),
         iterations=settings.iterations,
         batch=settings.batch,
@@ -127,6 +136,13 @@ def _experiment(names: list[str], settings: Any) -> Experiment:
         chunk=settings.chunk,
         seed=settings.seed,
     )
+
+
+def _seats(group: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(seat) for seat in group.split(","))
+    except ValueError:
+        raise bad_value("groups", group, "numbers of seats with commas between them, as in 0,1,2") from None
 
 
 def _with_rewards(game: Environment, rewards: str) -> Environment:

@@ -77,6 +77,19 @@ class Environment(eqx.Module):
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         """The joint action carried out."""
 
+    def renew(self, key: Key, state: PyTree, over: Bool[Array, ""]) -> tuple[PyTree, PerSeat[PyTree]]:
+        """A new episode after one that is `over`; if it is not, the answer is not used."""
+        return self.reset(key)
+
+    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
+        """Which seats are in the game at the start of an episode; by default all."""
+        return (jnp.bool_(True),) * len(self.seats)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a state that was saved can be gone on with in another process."""
+        return True
+
     def view(self, state: PyTree) -> PyTree:
         """The privileged view, for centralised critics and pictures; by default the whole state."""
         return state

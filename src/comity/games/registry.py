@@ -36,6 +36,10 @@ GAMES = Registry(
             "comity.games.particle_games:WorldComm", "particles: tag, forests, a leader"
         ),
         "simple-crypto": Row("comity.games.particle_games:Crypto", "particles: a secret message and a key"),
+        "climbing": Row("comity.games.cooperative:Climbing", "common interest: 11 together, -30 beside it"),
+        "penalty": Row("comity.games.cooperative:Penalty", "common interest: two best ways, no mixing"),
+        "two-step": Row("comity.games.cooperative:TwoStep", "common interest: a safe game or a risky one"),
+        "foraging": Row("comity.games.foraging:Foraging", "level-based foraging: food that takes several"),
         "probe-observation": Row(
             "comity.games.probes:ProbeObservation", "probe: does the critic read its input"
         ),
@@ -49,6 +53,17 @@ GAMES = Registry(
         "probe-odd-seats": Row(
             "comity.games.probes:ProbeOddSeats", "probe: three unlike seats, one leaves early"
         ),
+    },
+)
+
+HOSTS = Registry(
+    "kind of environment",
+    {
+        "pettingzoo": Row(
+            "comity.bridges.host:PettingZooGame", "pettingzoo:MODULE, any PettingZoo environment"
+        ),
+        "gymnasium": Row("comity.bridges.host:GymnasiumGame", "gymnasium:NAME, any Gymnasium environment"),
+        "python": Row("comity.bridges.host:PythonGame", "MODULE:FUNCTION, an environment of one's own"),
     },
 )
 

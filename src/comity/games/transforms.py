@@ -38,6 +38,16 @@ class Transform(Environment):
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         return self.game.step(key, state, actions)
 
+    def renew(self, key: Key, state: PyTree, over: Bool[Array, ""]) -> tuple[PyTree, PerSeat[PyTree]]:
+        return self.game.renew(key, state, over)
+
+    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
+        return self.game.present(state)
+
+    @property
+    def resumable(self) -> bool:
+        return self.game.resumable
+
     def view(self, state: PyTree) -> PyTree:
         return self.game.view(state)
 
@@ -98,6 +108,13 @@ class TimeLimit(Transform):
     def reset(self, key: Key) -> tuple[PyTree, PerSeat[PyTree]]:
         inner, obs = self.game.reset(key)
         return TimedState(inner, jnp.int32(0)), obs
+
+    def renew(self, key: Key, state: PyTree, over: Bool[Array, ""]) -> tuple[PyTree, PerSeat[PyTree]]:
+        inner, obs = self.game.renew(key, state.inner, over)
+        return TimedState(inner, jnp.int32(0)), obs
+
+    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
+        return self.game.present(state.inner)
 
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         inner, step = self.game.step(key, state.inner, actions)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.bridges.host import told
 from comity.core.errors import ComityError
 from comity.core.types import Environment, Occupant, PerSeat, Player, Trajectory, lead, stack
 from comity.play.crowd import Crowd, Member, gather
@@ -24,8 +25,9 @@ def play(game: Environment, players: PerSeat[Player], key: Key, episodes: int, l
     """Plays some episodes of some steps side by side; leaves [time, episode, ...]."""
     if len(players) != len(game.seats):
         raise ComityError(f"The game has {len(game.seats)} seats, and {len(players)} players were given.")
-    played: Trajectory = _jitted_play(game, seat_players(players), key, episodes, length)
-    return played
+    with told():
+        played: Trajectory = _jitted_play(game, seat_players(players), key, episodes, length)
+        return played if game.resumable else jax.block_until_ready(played)
 
 
 def match_rewards(
@@ -49,10 +51,11 @@ def match_rewards(
     padded = np.concatenate([pairings, np.repeat(pairings[:1], batches * size - count, axis=0)])
     found = []
     for number, part in enumerate(padded.reshape(batches, size, -1)):
-        rewards = _jitted_rewards(
-            game, crowd, everyone, jnp.asarray(part), jax.random.fold_in(key, number), episodes, length
-        )
-        found.append(np.asarray(rewards))
+        with told():
+            rewards = _jitted_rewards(
+                game, crowd, everyone, jnp.asarray(part), jax.random.fold_in(key, number), episodes, length
+            )
+            found.append(np.asarray(rewards))
     return np.concatenate(found)[:count]
 
 

@@ -28,7 +28,33 @@ def begin(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: K
     """New games, one per batch entry, with every memory at its start."""
     _check_occupants(len(game.seats), occupants, batch)
     state, obs = jax.vmap(game.reset)(jax.random.split(key, batch))
-    alive = (jnp.ones(batch, jnp.bool_),) * len(game.seats)
+    return _new_table(game, occupants, state, obs)
+
+
+def begin_again(
+    game: Environment,
+    occupants: tuple[Occupant, ...],
+    table: Table,
+    key: Key,
+    over: Bool[Array, " batch"] | None = None,
+) -> Table:
+    """New games where the old ones are over, or everywhere."""
+    batch = table.alive[0].shape[0]
+    ended = jnp.ones(batch, jnp.bool_) if over is None else over
+    fresh = _new_table(
+        game, occupants, *jax.vmap(game.renew)(jax.random.split(key, batch), table.state, ended)
+    )
+    if over is None:
+        return fresh
+    return jax.tree.map(lambda new, old: _where(ended, new, old), fresh, table)
+
+
+def _new_table(
+    game: Environment, occupants: tuple[Occupant, ...], state: PyTree, obs: PerSeat[PyTree]
+) -> Table:
+    batch = jax.tree.leaves(obs)[0].shape[0]
+    present = jax.vmap(game.present)(state)
+    alive = tuple(jnp.broadcast_to(here, (batch,)) for here in present)
     return Table(state, obs, alive, _start_memories(occupants, len(game.seats), batch))
 
 
@@ -58,8 +84,7 @@ def rollout(
         successor = jax.lax.cond(ends | last, look, lambda: jax.tree.map(jnp.zeros_like, extras))
 
         def new_games(table: Table) -> Table:
-            fresh = begin(game, occupants, batch, reset_key)
-            return jax.tree.map(lambda new, old: _where(done, new, old), fresh, table)
+            return begin_again(game, occupants, table, reset_key, done)
 
         after = Table(state, step.obs, step.alive, carry)
         after = jax.lax.cond(jnp.any(done), new_games, lambda table: table, after)

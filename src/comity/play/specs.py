@@ -8,7 +8,7 @@ from comity.core.errors import ComityError
 from comity.core.registry import Registry, Row
 from comity.core.settings import build, nest, to_data
 from comity.core.types import Agent, Environment, Matchmaker
-from comity.games.registry import GAMES, TRANSFORMS
+from comity.games.registry import GAMES, HOSTS, TRANSFORMS
 
 MATCHMAKERS = Registry(
     "matchmaker",
@@ -20,9 +20,26 @@ MATCHMAKERS = Registry(
 
 
 def make_game(name: str, **settings: Any) -> Environment:
-    """A game by its name, with settings that differ from its defaults: make_game("coin", horizon=50)."""
-    game: Environment = build(GAMES.load(name), nest(settings), name, _resolve)
+    """A game by its name, with settings that differ from its defaults: make_game("coin", horizon=50).
+
+    Environments of others are named `pettingzoo:MODULE`, `gymnasium:NAME` or, for one's own,
+    `MODULE:FUNCTION`; naming one runs its code.
+    """
+    cls, given = game_class(name)
+    game: Environment = build(cls, {**given, **nest(settings)}, name, _resolve)
     return game
+
+
+def game_class(name: str) -> tuple[Any, dict[str, Any]]:
+    """The class behind a game's name, and the settings that the name itself stands for."""
+    if ":" not in name:
+        return GAMES.load(name), {}
+    from comity.bridges.adapters import trust  # what only some games need is imported for them
+
+    kind, _, rest = name.partition(":")
+    source = rest if kind in HOSTS else name
+    trust(source)
+    return HOSTS.load(kind if kind in HOSTS else "python"), {"source": source}
 
 
 def make_agent(name: str, game: Environment | None = None, **settings: Any) -> Agent:
@@ -60,7 +77,8 @@ def matchmaker_data(matchmaker: Matchmaker) -> dict[str, Any]:
 def game_from_data(data: Any, path: str = "game") -> Environment:
     """The game that data stand for."""
     name, settings = _split(data, path)
-    cls = TRANSFORMS.load(name) if name in TRANSFORMS else GAMES.load(name)
+    registry = next((found for found in (TRANSFORMS, HOSTS) if name in found), GAMES)
+    cls = registry.load(name)
     game: Environment = build(cls, settings, path, _resolve)
     return game
 
@@ -93,8 +111,8 @@ def _name_of(cls: type[Any]) -> str | None:
         return MATCHMAKERS.name_of(cls)
     if issubclass(cls, Environment):
         target = f"{cls.__module__}:{cls.__qualname__}"
-        transforms = {row.target: name for name, row in TRANSFORMS.rows().items()}
-        return transforms.get(target) or GAMES.name_of(cls)
+        others = {row.target: name for found in (TRANSFORMS, HOSTS) for name, row in found.rows().items()}
+        return others.get(target) or GAMES.name_of(cls)
     return None
 
 

@@ -112,6 +112,7 @@ def make_experiment(
     agents: Agent | tuple[Agent, ...],
     *,
     share: bool | None = None,
+    groups: tuple[tuple[int, ...], ...] = (),
     matchmaker: Matchmaker | None = None,
     iterations: int = 1000,
     batch: int = 256,
@@ -122,14 +123,23 @@ def make_experiment(
     """An experiment with what is left out chosen well.
 
     One agent fills all seats: with shared parameters if the game is symmetric (or as `share` says), else
-    with parameters of its own in each seat. Several agents fill the seats one by one. The unroll is the
-    game's horizon.
+    with parameters of its own in each seat. Several agents fill the seats one by one. With `groups` of seats
+    there is one agent for all of them or one for each, and the seats of a group share parameters. The unroll
+    is the game's horizon.
     """
     seats = len(game.seats)
     if isinstance(agents, Agent):
         agents = (agents,)
     seating: tuple[tuple[int, ...], ...]
-    if len(agents) == 1 and (game.symmetric if share is None else share):
+    if groups:
+        agents = agents * len(groups) if len(agents) == 1 else agents
+        if len(agents) != len(groups):
+            raise ComityError(
+                f"There are {len(groups)} groups of seats: give 1 agent for all or {len(groups)}, "
+                f"not {len(agents)}."
+            )
+        seating = groups
+    elif len(agents) == 1 and (game.symmetric if share is None else share):
         seating = (tuple(range(seats)),)
     else:
         agents = agents * seats if len(agents) == 1 else agents

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory, with_everyone
-from comity.play.rollout import Table, begin, rollout, simulator
+from comity.play.rollout import Table, begin, begin_again, rollout, simulator
 from comity.train.experiment import Experiment
 
 
@@ -44,6 +44,8 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
 
 def advance(experiment: Experiment, state: RunState, count: int) -> tuple[RunState, dict[str, Array]]:
     """`count` iterations, and their metrics with leaves [count]."""
+    if not experiment.game.resumable:
+        state = state._replace(tables=_tables_anew(experiment, state))
     return jax.lax.scan(lambda s, _: iterate(experiment, s), state, None, length=count)
 
 
@@ -98,6 +100,18 @@ def _tables(experiment: Experiment) -> list[int]:
     return [i for i, agent in enumerate(experiment.agents) if agent.learns]
 
 
+def _tables_anew(experiment: Experiment, state: RunState) -> tuple[Table, ...]:
+    """New episodes everywhere, from the iteration's key: what a run does that goes on in another process."""
+    key = jax.random.fold_in(state.key, state.iteration)
+    params = _params(experiment, state.learners)
+    tables = []
+    for i, (table, learner) in enumerate(zip(state.tables, _tables(experiment), strict=True)):
+        seat_key, begin_key = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), i))
+        occupants, _ = _seat(experiment, state.pool, params, learner, seat_key)
+        tables.append(begin_again(experiment.game, occupants, table, begin_key))
+    return tuple(tables)
+
+
 def _params(experiment: Experiment, learners: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
     return tuple(agent.params(state) for agent, state in zip(experiment.agents, learners, strict=True))
 
@@ -137,8 +151,20 @@ def _experience(
 def _play_metrics(
     experiment: Experiment, played: Trajectory, learner: int, learning: tuple[int, ...]
 ) -> dict[str, Array]:
-    """Mean reward per step: overall for learners that share parameters, else seat by seat."""
+    """Mean reward per step: overall for learners that share parameters, else seat by seat.
+
+    Where the length of episodes varies, also how many ended.
+    """
     rewards = [reward.mean() for reward in played.step.reward]
+    if experiment.game.horizon is None:
+        ends = (played.step.terminated | played.step.truncated).astype(jnp.float32)
+        return _reward_metrics(experiment, rewards, learner, learning) | {"episodes": ends.sum()}
+    return _reward_metrics(experiment, rewards, learner, learning)
+
+
+def _reward_metrics(
+    experiment: Experiment, rewards: list[Array], learner: int, learning: tuple[int, ...]
+) -> dict[str, Array]:
     joint = experiment.matchmaker.joint
     if len(experiment.agents) == 1:
         own = jnp.stack([rewards[seat] for seat in (experiment.seating[0] if joint else learning)]).mean()

@@ -15,6 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from comity.bridges.host import told
 from comity.core.compilation import use_compilation_cache
 from comity.core.errors import ComityError, bad_value
 from comity.core.settings import build
@@ -83,7 +84,8 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
     )
     with StopRequest() as request:
         try:
-            state = _advance_to_end(folder, experiment, state, options, trackers, report, request)
+            with told():
+                state = _advance_to_end(folder, experiment, state, options, trackers, report, request)
         except ComityError as error:
             folder.note(status="failed", error=str(error))
             raise

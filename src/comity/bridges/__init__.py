@@ -1,0 +1,1 @@
+"""Environments of others as games, and games as environments of others."""

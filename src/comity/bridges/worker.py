@@ -1,0 +1,70 @@
+"""A process that steps environments: orders come by pipe as lines of JSON, values by shared memory."""
+
+import json
+import mmap
+import os
+import sys
+import traceback
+from typing import Any
+
+from comity.bridges.adapters import Source, maker
+from comity.bridges.slices import Slice, arrays_in, check_same_seats
+from comity.core.errors import ComityError
+
+
+def main() -> int:
+    """Serves until the orders end."""
+    orders, answers, source = int(sys.argv[1]), int(sys.argv[2]), Source(*json.loads(sys.argv[3]))
+    slices: dict[int, Slice] = {}
+    with os.fdopen(orders, "r") as incoming, os.fdopen(answers, "w") as outgoing:
+
+        def answer(data: dict[str, Any]) -> None:
+            outgoing.write(json.dumps(data) + "\n")
+            outgoing.flush()
+
+        for line in incoming:
+            order = json.loads(line)
+            try:
+                _carry_out(order, slices, source)
+            except ComityError as error:
+                answer({"error": str(error)})
+            except Exception as error:
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                place = f"{os.path.basename(where.filename)}, line {where.lineno}"
+                answer({"error": f"{source.name} failed: {type(error).__name__}: {error} ({place})"})
+            else:
+                answer({})
+    for part in slices.values():
+        part.close()
+    return 0
+
+
+def _carry_out(order: dict[str, Any], slices: dict[int, Slice], source: Source) -> None:
+    table = order["table"]
+    match order["do"]:
+        case "open":
+            make = maker(source)
+            probe = make()
+            with open(order["path"], "r+b") as file:
+                buffer = mmap.mmap(file.fileno(), 0)
+            arrays = arrays_in(buffer, probe.seats, order["batch"])
+            probe.close()
+
+            def checked() -> Any:
+                made = make()
+                check_same_seats(probe.seats, made.seats, source.name)
+                return made
+
+            slices[table] = Slice(checked, arrays, order["first"], order["last"])
+        case "close":
+            slices.pop(table).close()
+        case "begin":
+            slices[table].begin()
+        case "renew":
+            slices[table].renew()
+        case "step":
+            slices[table].step()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
