@@ -1,7 +1,8 @@
 """Which part of the alignment term does what: Coin Game, self-play with cases of the term left out.
 
-The zoo's recipe, shortened, with nothing changed but the cases left out: three seeds of each. Published: the
-paper's figure 7 (masking C and E .002, E .027, S .107, V .126, V and S .135).
+The zoo's recipe, shortened and with the paper's term (no goodwill), with nothing changed but the cases left
+out: three seeds of each. Published: the paper's figure 7 (masking C and E .002, E .027, S .107, V .126, V and
+S .135).
 
     python experiments/coin/masks.py [FOLDER]
 
@@ -45,9 +46,9 @@ MASKS: dict[str, tuple[tuple[str, ...], float]] = {
 
 
 def recipe(without: tuple[str, ...]) -> Experiment:
-    """The zoo's experiment, shortened, without some cases of the term."""
+    """The zoo's experiment, shortened, with the paper's term but for some of its cases."""
     data: dict[str, Any] = {**zoo_recipe("coin", "adalign"), "iterations": ITERATIONS, "batch": BATCH}
-    data["agents"] = [{**data["agents"][0], "without": list(without)}]
+    data["agents"] = [{**data["agents"][0], "goodwill": 0.0, "without": list(without)}]
     return dataclasses.replace(Experiment.from_data(data), seed=0)
 
 
