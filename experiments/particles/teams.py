@@ -53,10 +53,10 @@ SETTINGS: dict[str, Any] = {
 }
 # game and learner: iterations of BATCH x 25 joint steps, and what the sum over seats must be
 RUNS: dict[tuple[str, str], tuple[int, float | None]] = {
-    ("simple-spread", "mappo"): (1500, -30.0),
-    ("simple-spread", "ippo"): (1500, -30.0),
-    ("simple-speaker-listener", "mappo"): (500, None),
-    ("simple-tag", "mappo"): (500, None),
+    ("simple-spread", "mappo"): (800, -30.0),
+    ("simple-spread", "ippo"): (800, -30.0),
+    ("simple-speaker-listener", "mappo"): (200, None),
+    ("simple-tag", "mappo"): (200, None),
 }
 
 
