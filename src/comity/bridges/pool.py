@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from comity.bridges.adapters import HostSeat, Source, maker
-from comity.bridges.slices import Arrays, Slice, arrays_in, check_same_seats, size_of
+from comity.bridges.slices import Arrays, Slice, arrays_in, size_of
 from comity.core.errors import ComityError
 
 MOST_TABLES = 4  # batches kept at once; the one not used for longest goes
@@ -157,11 +157,6 @@ class Pool:
             raise ComityError(f"{self._source.name} needs agents with different names, not {names}.")
         return probe.seats
 
-    def _checked(self) -> Any:
-        made = self._make()
-        check_same_seats(self.seats, made.seats, self._source.name)
-        return made
-
     def _table(self, table: int, batch: int) -> Table:
         found = self._tables.pop(table, None)
         if found is not None and len(found.arrays.seed) != batch:
@@ -179,7 +174,7 @@ class Pool:
         size = size_of(self.seats, batch)
         if self._count == 0:
             arrays = arrays_in(bytearray(size), self.seats, batch)
-            return Table(arrays, Slice(self._checked, arrays, 0, batch))
+            return Table(arrays, Slice(self._make, self.seats, arrays, 0, batch, self._source.name))
         while len(self._workers) < min(self._count, batch):
             self._workers.append(Worker(self._source))
         workers = tuple(self._workers[:batch])

@@ -67,9 +67,19 @@ def _places(leaves: list[Leaf], batch: int) -> Iterator[tuple[Leaf, int, int]]:
 class Slice:
     """The environments of the slots from `first` up to `last` of a batch."""
 
-    def __init__(self, make: Callable[[], Adapter], arrays: Arrays, first: int, last: int) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Adapter],
+        seats: tuple[HostSeat, ...],
+        arrays: Arrays,
+        first: int,
+        last: int,
+        name: str,
+    ) -> None:
         self._arrays, self._slots = arrays, range(first, last)
         self._adapters = {slot: make() for slot in self._slots}
+        for adapter in self._adapters.values():
+            _check_same_seats(seats, adapter.seats, name)
 
     def begin(self) -> None:
         """A new episode in every slot."""
@@ -121,7 +131,7 @@ def _at(leaves: list[np.ndarray], slot: int) -> list[np.ndarray]:
     return [leaf[slot : slot + 1].reshape(leaf.shape[1:]) for leaf in leaves]
 
 
-def check_same_seats(first: tuple[HostSeat, ...], second: tuple[HostSeat, ...], name: str) -> None:
+def _check_same_seats(first: tuple[HostSeat, ...], second: tuple[HostSeat, ...], name: str) -> None:
     """Raises if two environments of one source do not have the same seats."""
     shapes = [
         [(seat.name, seat.sees.leaves, seat.does.leaves) for seat in seats] for seats in (first, second)

@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 from comity.bridges.adapters import Source, maker
-from comity.bridges.slices import Slice, arrays_in, check_same_seats
+from comity.bridges.slices import Slice, arrays_in
 from comity.core.errors import ComityError
 
 
@@ -49,13 +49,7 @@ def _carry_out(order: dict[str, Any], slices: dict[int, Slice], source: Source) 
                 buffer = mmap.mmap(file.fileno(), 0)
             arrays = arrays_in(buffer, probe.seats, order["batch"])
             probe.close()
-
-            def checked() -> Any:
-                made = make()
-                check_same_seats(probe.seats, made.seats, source.name)
-                return made
-
-            slices[table] = Slice(checked, arrays, order["first"], order["last"])
+            slices[table] = Slice(make, probe.seats, arrays, order["first"], order["last"], source.name)
         case "close":
             slices.pop(table).close()
         case "begin":
