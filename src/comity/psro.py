@@ -87,7 +87,7 @@ def learned_response(agent: Agent, *, iterations: int = 300, batch: int = 128) -
 def _untrained(agent: Agent, game: Environment, seat: int, seed: int) -> Player:
     agent.check(game.seats[seat])
     key = jax.random.fold_in(jax.random.key(seed), seat)
-    return Player(agent, agent.params(agent.init(key, with_everyone(game.seats, seat))))
+    return Player(agent, agent.params(agent.init(key, with_everyone(game, seat))))
 
 
 def _seated(source: str | Path | Player, game: Environment, seat: int) -> Player:

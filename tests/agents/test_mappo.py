@@ -5,10 +5,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from comity.agents.gradient.actor_critic import Scale
-from comity.agents.gradient.mappo import IPPO, MAPPO, team_view
-from comity.core.types import Experience, Trajectory, with_everyone
+from comity.agents.gradient.mappo import IPPO, MAPPO, state_view, team_view
+from comity.core.errors import ComityError
+from comity.core.types import Experience, Trajectory, as_numbers, with_everyone
 from comity.nets.heads import ValueHead
 from comity.nets.torsos import Network
 from comity.play.matchmaking import current_occupants
@@ -22,7 +24,7 @@ SMALL = Network(kind="mlp", width=8)
 
 def played(agent: MAPPO, name: str = "simple-spread") -> tuple[Any, Trajectory]:
     game = make_game(name, horizon=5)
-    state = agent.init(jax.random.key(0), with_everyone(game.seats, 0))
+    state = agent.init(jax.random.key(0), with_everyone(game, 0))
     occupants = current_occupants((agent,), (agent.params(state),), (tuple(range(len(game.seats))),))
     table = begin(game, occupants, 4, jax.random.key(1))
     return state, jax.jit(lambda t: rollout(game, occupants, t, jax.random.key(2), 8)[0])(table)
@@ -95,3 +97,30 @@ def test_what_acts_has_no_critic() -> None:
     state, joint = played(agent)
     assert agent.params(state).value_torso is None
     assert not np.any(joint.extras[0].value)
+
+
+def test_the_critic_may_see_the_games_state() -> None:
+    wide = Network(kind="mlp", width=8, normalise=True)
+    agent = MAPPO(network=SMALL, critic_network=wide, critic_sees="state")
+    state, joint = played(agent)
+    own, shown = joint.obs[0].shape[-1], as_numbers(joint.view, axes=2)
+    assert state.net.value_torso.layers[0].weight.shape[0] == own + shown.shape[-1]
+    obs, view = state_view(joint.obs, joint.view, (0, 2))
+    np.testing.assert_array_equal(view[:, :4], shown)
+    np.testing.assert_array_equal(view[:, 4:], shown)
+    np.testing.assert_array_equal(obs[:, 4:], joint.obs[2])
+    ended = np.asarray(joint.step.truncated)
+    following = as_numbers(joint.next_view, axes=2)
+    np.testing.assert_array_equal(np.asarray(following[:-1])[~ended[:-1]], np.asarray(shown[1:])[~ended[:-1]])
+    assert not np.array_equal(np.asarray(following[:-1])[ended[:-1]], np.asarray(shown[1:])[ended[:-1]])
+    experience = Experience((0, 1, 2), joint, jnp.float32(0.0))
+    after, metrics = jax.jit(lambda s: agent.update(s, experience, jax.random.key(3)))(state)
+    assert np.isfinite(metrics["value_loss"])
+    assert agent.params(after).value_torso is None
+
+
+def test_a_game_that_hides_its_state_is_named() -> None:
+    seat = with_everyone(make_game("simple-spread"), 0)._replace(privileged=0)
+    agent = MAPPO(network=SMALL, critic_network=SMALL, critic_sees="state")
+    with pytest.raises(ComityError, match="critic_sees state"):
+        agent.init(jax.random.key(0), seat)

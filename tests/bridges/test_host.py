@@ -9,9 +9,9 @@ import pytest
 
 import comity
 from comity.api import scripted_player
-from comity.bridges import adapters
 from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete, Masked
+from comity.core.trust import TRUST
 from comity.core.types import Environment, Trajectory
 from comity.games.transforms import SharedReward, TimeLimit, with_horizon
 from comity.play.match import play
@@ -152,7 +152,7 @@ def test_what_is_no_environment_is_refused(name: str, says: str) -> None:
 def test_files_cannot_name_code_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from comity.play.specs import game_from_data
 
-    monkeypatch.delenv(adapters.TRUST, raising=False)
+    monkeypatch.delenv(TRUST, raising=False)
     data = {"name": "python", "source": "os:getcwd"}
     with pytest.raises(ComityError, match="COMITY_TRUST"):
         _ = game_from_data(data).seats

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from comity.core.errors import ComityError
@@ -14,7 +15,7 @@ from comity.play.matchmaking import AgentReplayBuffer, SelfPlay
 from comity.play.specs import make_agent, make_game
 from comity.testing.contracts import assert_trees_equal
 from comity.train import loop
-from comity.train.experiment import make_experiment
+from comity.train.experiment import Experiment, make_experiment
 
 DILEMMA = make_game("prisoners-dilemma", horizon=4)
 SEXES = make_game("battle-of-the-sexes")
@@ -136,3 +137,24 @@ def test_seeds_differ() -> None:
     assert_trees_equal(first, again, "one seed gives one start")
     with pytest.raises(AssertionError):
         assert_trees_equal(first, second, "two seeds give two")
+
+
+def test_warm_up_plays_at_random_and_only_normalisers_see_it() -> None:
+    agent = make_agent(
+        "mappo", **{"network.kind": "mlp", "network.normalise": True, "critic_network.kind": "mlp"}
+    )
+    game = make_game("simple-spread")
+    cold, warm = (make_experiment(game, agent, batch=6, unroll=4, warm_up=steps) for steps in (0, 7))
+    assert Experiment.from_data(warm.to_data()) == warm
+    before, after = start(cold), start(warm)
+    assert int(before.tables[0].state.time[0]) == 0
+    assert after.tables[0].state.time.tolist() == [7] * 6
+    learned, watched = before.learners[0].net, after.learners[0].net
+    assert not np.array_equal(learned.policy.torso.normaliser.mean, watched.policy.torso.normaliser.mean)
+    np.testing.assert_array_equal(
+        learned.policy.torso.layers[0].weight, watched.policy.torso.layers[0].weight
+    )
+    _, metrics = eqx.filter_jit(loop.advance)(warm, after, 1)
+    assert np.isfinite(metrics["reward"]).all()
+    with pytest.raises(ComityError, match="warm_up"):
+        make_experiment(game, agent, warm_up=-1)

@@ -1,10 +1,7 @@
 """One environment of someone else's, seen the way Comity wants it: seats in a fixed order. No JAX here."""
 
-import importlib
 import importlib.util
 import json
-import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,8 +10,8 @@ import numpy as np
 
 from comity.bridges.codecs import Codec, codec
 from comity.core.errors import ComityError
+from comity.core.trust import find_function
 
-TRUST = "COMITY_TRUST"  # environment variable: sources whose code may be run, separated by commas
 KNOWN = ("pettingzoo", "mpe2", "gymnasium")  # packages that may be named in files
 
 
@@ -146,13 +143,6 @@ class Single(Adapter):
         self._env.close()
 
 
-def trust(name: str) -> None:
-    """Allows the code of an environment to be run, here and in the processes that are started."""
-    trusted = os.environ.get(TRUST, "")
-    if name not in trusted.split(","):
-        os.environ[TRUST] = f"{trusted},{name}" if trusted else name
-
-
 def maker(source: Source) -> Callable[[], Adapter]:
     """A function that makes the environment; raises if there is none or its code is not trusted."""
     for package in ("gymnasium", "pettingzoo"):
@@ -198,23 +188,6 @@ def _gymnasium(name: str, arguments: dict[str, Any]) -> Any:
 
 def _find(source: Source) -> Callable[..., Any]:
     """The function behind `module:function`, or a PettingZoo module's `parallel_env` or `env`."""
-    module, _, function = source.name.partition(":")
-    known = not function and module.split(".")[0] in KNOWN
-    if not known and source.name not in os.environ.get(TRUST, "").split(","):
-        raise ComityError(
-            f"Making the environment {source.name} runs its code. If you trust it, name it on the command "
-            f"line or set {TRUST}={source.name} first."
-        )
-    if not known and os.getcwd() not in sys.path:  # a program's own folder is not that of the environment
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = importlib.import_module(module)
-    except ImportError as error:
-        raise ComityError(f"The environment {source.name} cannot be imported: {error}.") from None
-    for name in [function] if function else ["parallel_env", "env"]:
-        if callable(getattr(found, name, None)):
-            make: Callable[..., Any] = getattr(found, name)
-            return make
-    raise ComityError(
-        f"The module {module} has no {function or 'parallel_env or env'} that makes an environment."
-    )
+    known = ":" not in source.name and source.name.split(".")[0] in KNOWN
+    make: Callable[..., Any] = find_function(source.name, "environment", ("parallel_env", "env"), known)
+    return make

@@ -103,6 +103,9 @@ class HostGame(Environment):
         reward = self._by_seat(found.reward)
         return after, TimeStep(self._seen(found.obs), reward, found.terminated, found.truncated, alive)
 
+    def view(self, state: HostState) -> PyTree:
+        return ()  # the state is a handle: there is nothing to see in it
+
     def _by_seat(self, row: Array) -> PerSeat[Array]:
         return tuple(row[i] for i in range(len(self.pool.seats)))
 

@@ -15,8 +15,9 @@ import tyro
 
 from comity.agents.registry import agent_class
 from comity.core.errors import ComityError, bad_value, require
+from comity.core.trust import trust
 from comity.core.types import Environment
-from comity.games.transforms import SharedReward
+from comity.games.transforms import ShapedReward, SharedReward
 from comity.play.matchmaking import AgentReplayBuffer, SelfPlay
 from comity.play.specs import game_class
 from comity.train import runner
@@ -49,7 +50,8 @@ class Settings:
     out: Path | None = None  # the run folder; by default runs/GAME-AGENT-seed-N
     resume: bool = False  # go on with the run in --out if it exists
     opponents: Literal["self-play", "replay"] = "self-play"  # present selves, or past ones from a buffer
-    rewards: str = "own"  # own; sum: everybody gets the sum; or a number: what another's reward counts
+    rewards: str = "own"  # own, sum of all, a number (what others' count), or a function MODULE:FUNCTION
+    warm_up: int = 0  # steps played at random before training
     share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
     groups: tuple[str, ...] = ()  # groups of seats that share parameters, as in --groups 0,1,2 3
     parallel: Literal["auto", "processes", "vmap"] = "auto"  # how several seeds train at once
@@ -135,6 +137,7 @@ def _experiment(names: list[str], settings: Any) -> Experiment:
         unroll=settings.unroll,
         chunk=settings.chunk,
         seed=settings.seed,
+        warm_up=settings.warm_up,
     )
 
 
@@ -150,10 +153,13 @@ def _with_rewards(game: Environment, rewards: str) -> Environment:
         return game
     if rewards == "sum":
         return SharedReward(game=game, others=1.0)
+    if ":" in rewards:
+        trust(rewards)
+        return ShapedReward(game=game, function=rewards)
     try:
         return SharedReward(game=game, others=float(rewards))
     except ValueError:
-        raise bad_value("rewards", rewards, "own, sum or a number") from None
+        raise bad_value("rewards", rewards, "own, sum, a number or MODULE:FUNCTION") from None
 
 
 def _free_folder(base: Path, name: str, settings: Any) -> Path:

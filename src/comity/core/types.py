@@ -29,6 +29,7 @@ class Seat(NamedTuple):
     action: Space
     drawn: tuple[bool, ...] = ()  # which numbers of the observation chance draws anew, whatever was done
     everyone: tuple[Space, ...] = ()  # what all seats see, mine first: training tells it to its learners
+    privileged: int = 0  # how many numbers the game's privileged view has: likewise
 
 
 class TimeStep(NamedTuple):
@@ -115,6 +116,7 @@ class Trajectory(NamedTuple):
     - `carry`: each seat's memory at the start, to restart recurrence.
     - `step`: the game's answer; `step.obs` is the true successor.
     - `successor`: extras of a look at `step.obs`, valid where an episode ended and in the last step.
+    - `view`, `next_view`: the game's privileged view before the step, and of its true successor.
     """
 
     obs: PerSeat[PyTree]
@@ -125,6 +127,7 @@ class Trajectory(NamedTuple):
     step: TimeStep
     successor: PerSeat[PyTree]
     view: PyTree
+    next_view: PyTree
 
 
 Simulate = Callable[..., Trajectory]  # of the parameters in every seat, a key, and perhaps agents
@@ -180,6 +183,10 @@ class Agent(eqx.Module):
     @abstractmethod
     def act(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
         """One action, the memory after it, and extras to keep; without batch axes."""
+
+    def watch(self, state: PyTree, experience: Experience) -> PyTree:
+        """The state after a look at play that is not to be learned from: for running statistics."""
+        return state
 
     @abstractmethod
     def update(self, state: PyTree, experience: Experience, key: Key) -> tuple[PyTree, dict[str, Array]]:
@@ -238,10 +245,23 @@ class Matchmaker(eqx.Module):
         """The occupants of a rollout for a learner, and the seats in which it learns."""
 
 
-def with_everyone(seats: PerSeat[Seat], seat: int) -> Seat:
-    """A seat that knows what all seats see, in the order that starts with it."""
+def with_everyone(game: Environment, seat: int) -> Seat:
+    """A seat of a game that knows what all seats see, in the order that starts with it."""
+    seats = game.seats
     order = seats[seat:] + seats[:seat]
-    return seats[seat]._replace(everyone=tuple(other.observation for other in order))
+    view = jax.eval_shape(lambda key: as_numbers(game.view(game.reset(key)[0])), jax.random.key(0))
+    return seats[seat]._replace(
+        everyone=tuple(other.observation for other in order), privileged=view.shape[-1]
+    )
+
+
+def as_numbers(view: PyTree, axes: int = 0) -> Float[Array, "... numbers"]:
+    """All numbers and truth values of a tree as one vector, after some leading axes; keys are left out."""
+    leaves = [x for x in jax.tree.leaves(view) if not jnp.issubdtype(x.dtype, jax.dtypes.prng_key)]
+    if not leaves:
+        return jnp.zeros(0)
+    flat = [x.reshape((*x.shape[:axes], -1)).astype(jnp.float32) for x in leaves]
+    return jnp.concatenate(flat, axis=-1)
 
 
 def lead(params: Any) -> Any:

@@ -173,7 +173,7 @@ def _pairings(players: int, seats: int) -> _Pairings:
 
 
 def _check_player(game: Environment, name: str, player: Player, seat: int) -> None:
-    place = with_everyone(game.seats, seat)
+    place = with_everyone(game, seat)
     try:
         player.agent.check(place)
     except ComityError as error:

@@ -71,6 +71,7 @@ TRANSFORMS = Registry(
     "transform",
     {
         "shared-reward": Row("comity.games.transforms:SharedReward", "rewards shared between the seats"),
+        "shaped-reward": Row("comity.games.transforms:ShapedReward", "rewards by a function of one's own"),
         "time-limit": Row("comity.games.transforms:TimeLimit", "episodes cut off after a number of steps"),
         "trembling-hand": Row("comity.games.transforms:TremblingHand", "actions replaced by random ones"),
     },

@@ -39,7 +39,7 @@ def read_player(path: Path) -> SavedPlayer:
     seat = about["seat"]
     if not isinstance(seat, int) or not 0 <= seat < len(game.seats):
         raise ComityError(f"{path} is damaged: seat {seat!r} does not exist in its game.")
-    place = with_everyone(game.seats, seat)
+    place = with_everyone(game, seat)
     agent.check(place)
     template = jax.eval_shape(lambda: agent.params(agent.init(jax.random.key(0), place)))
     return SavedPlayer(Player(agent, fill(template, content.arrays, str(path))), game, seat, about["notes"])

@@ -88,12 +88,12 @@ def rollout(
 
         after = Table(state, step.obs, step.alive, carry)
         after = jax.lax.cond(jnp.any(done), new_games, lambda table: table, after)
-        view = jax.vmap(game.view)(table.state)
-        return after, (table.obs, table.alive, action, extras, step, successor, view)
+        views = jax.vmap(game.view)(table.state), jax.vmap(game.view)(state)
+        return after, (table.obs, table.alive, action, extras, step, successor, views)
 
     inputs = (jax.random.split(key, length), jnp.arange(length) == length - 1)
-    after, (obs, alive, action, extras, step, successor, view) = jax.lax.scan(advance, table, inputs)
-    return Trajectory(obs, alive, action, extras, table.carry, step, successor, view), after
+    after, (obs, alive, action, extras, step, successor, views) = jax.lax.scan(advance, table, inputs)
+    return Trajectory(obs, alive, action, extras, table.carry, step, successor, *views), after
 
 
 def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int) -> Simulate:

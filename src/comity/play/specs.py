@@ -7,6 +7,7 @@ from comity.agents.registry import agent_class, agent_name
 from comity.core.errors import ComityError
 from comity.core.registry import Registry, Row
 from comity.core.settings import build, nest, to_data
+from comity.core.trust import trust
 from comity.core.types import Agent, Environment, Matchmaker
 from comity.games.registry import GAMES, HOSTS, TRANSFORMS
 
@@ -34,8 +35,6 @@ def game_class(name: str) -> tuple[Any, dict[str, Any]]:
     """The class behind a game's name, and the settings that the name itself stands for."""
     if ":" not in name:
         return GAMES.load(name), {}
-    from comity.bridges.adapters import trust  # what only some games need is imported for them
-
     kind, _, rest = name.partition(":")
     source = rest if kind in HOSTS else name
     trust(source)

@@ -92,7 +92,7 @@ def check_agent(
     for seat in places:
         agent.check(seat)
     states = tuple(
-        eqx.filter_jit(agent.init)(jax.random.key(seed + i), with_everyone(places, i))
+        eqx.filter_jit(agent.init)(jax.random.key(seed + i), with_everyone(game, i))
         for i in range(len(places))
     )
     for leaf in jax.tree.leaves(states):
@@ -143,7 +143,7 @@ def play_some(
 
 def make_player(agent: Agent, game: Environment, seat: int = 0, seed: int = 0) -> Player:
     """An untrained player for a seat."""
-    return Player(agent, agent.params(agent.init(jax.random.key(seed), with_everyone(game.seats, seat))))
+    return Player(agent, agent.params(agent.init(jax.random.key(seed), with_everyone(game, seat))))
 
 
 def assert_trees_equal(first: PyTree, second: PyTree, why: str) -> None:

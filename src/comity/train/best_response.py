@@ -100,7 +100,7 @@ def best_response(
     crowds: dict[int, Crowd] = {}
     members, shares = [], []
     for s in others:
-        met = [player for _, player in opponents[s]] + _blank_learner(agent, with_everyone(game.seats, s))
+        met = [player for _, player in opponents[s]] + _blank_learner(agent, with_everyone(game, s))
         size = max(LEAST_SLOTS, 1 << (len(met) - 1).bit_length())
         crowds[s], each = gather(met + met[:1] * (size - len(met)))
         members.append(stack(each))

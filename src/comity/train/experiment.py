@@ -32,12 +32,14 @@ class Experiment(eqx.Module):
     unroll: int = 16  # steps played in each iteration
     chunk: int = 10  # iterations in one compiled call; logs and checkpoints fall between calls
     seed: int = 0  # everything random follows from it
+    warm_up: int = 0  # steps played at random before training: games fall out of step, normalisers begin
 
     def __check_init__(self) -> None:
         require(self.iterations >= 1, "iterations", self.iterations, "at least 1")
         require(self.batch >= 1, "batch", self.batch, "at least 1")
         require(self.unroll >= 1, "unroll", self.unroll, "at least 1")
         require(self.chunk >= 1, "chunk", self.chunk, "at least 1")
+        require(self.warm_up >= 0, "warm_up", self.warm_up, "at least 0")
         require(0 <= self.seed < 2**31, "seed", self.seed, "between 0 and 2147483647")
         seats = self.game.seats
         taken = sorted(seat for places in self.seating for seat in places)
@@ -68,16 +70,19 @@ class Experiment(eqx.Module):
             "unroll": self.unroll,
             "chunk": self.chunk,
             "seed": self.seed,
+            "warm_up": self.warm_up,
         }
 
     @classmethod
     def from_data(cls, data: Any) -> "Experiment":
         """The experiment that JSON data stand for; every value is checked."""
         fields = (
-            "game", "agents", "seating", "matchmaker", "iterations", "batch", "unroll", "chunk", "seed",
+            "game", "agents", "seating", "matchmaker",
+            "iterations", "batch", "unroll", "chunk", "seed", "warm_up",
         )  # fmt: skip
         if not isinstance(data, dict):
             raise ComityError("An experiment must be an object with a game, agents and so on.")
+        data = {"warm_up": 0, **data}
         for name in data:
             if name not in fields:
                 raise unknown_name("setting of an experiment", name, fields)
@@ -119,6 +124,7 @@ def make_experiment(
     unroll: int | None = None,
     chunk: int | None = None,
     seed: int = 0,
+    warm_up: int = 0,
 ) -> Experiment:
     """An experiment with what is left out chosen well.
 
@@ -160,6 +166,7 @@ def make_experiment(
         unroll=unroll,
         chunk=min(max(iterations // 200, 1), 50) if chunk is None else chunk,
         seed=seed,
+        warm_up=warm_up,
     )
 
 

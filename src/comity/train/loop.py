@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory, with_everyone
+from comity.agents.scripted.base import Random
+from comity.core.types import Experience, Occupant, PerSeat, Player, Trajectory, lead, with_everyone
 from comity.play.rollout import Table, begin, begin_again, rollout, simulator
 from comity.train.experiment import Experiment
 
@@ -27,9 +28,8 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
     """The state before the first iteration; `seed` stands in for the experiment's own."""
     seed = experiment.seed if seed is None else seed
     key, learner_key, table_key = jax.random.split(jax.random.key(seed), 3)
-    seats = experiment.game.seats
     learners = tuple(
-        agent.init(jax.random.fold_in(learner_key, i), with_everyone(seats, places[0]))
+        agent.init(jax.random.fold_in(learner_key, i), with_everyone(experiment.game, places[0]))
         for i, (agent, places) in enumerate(zip(experiment.agents, experiment.seating, strict=True))
     )
     params = _params(experiment, learners)
@@ -39,6 +39,15 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
         occupants, _ = _seat(experiment, pool, params, learner, jax.random.fold_in(key, 0))
         start_key = jax.random.fold_in(table_key, table)
         tables.append(begin(experiment.game, occupants, experiment.batch, start_key))
+    if experiment.warm_up:
+        played = [
+            _at_random(experiment, table, jax.random.fold_in(start_key, i)) for i, table in enumerate(tables)
+        ]
+        tables = [table for _, table in played]
+        learners = tuple(
+            agent.watch(state, Experience(places, played[0][0], jnp.float32(0.0)))
+            for agent, state, places in zip(experiment.agents, learners, experiment.seating, strict=True)
+        )
     return RunState(jnp.int32(0), key, learners, pool, tuple(tables))
 
 
@@ -91,6 +100,17 @@ def players(experiment: Experiment, state: RunState) -> PerSeat[Player]:
         for seat in places:
             by_seat[seat] = Player(agent, own)
     return tuple(player for player in by_seat if player is not None)
+
+
+def _at_random(experiment: Experiment, table: Table, key: Key) -> tuple[Trajectory, Table]:
+    """The warm-up: all seats play at random, then the learners sit down with empty memories."""
+    game = experiment.game
+    drawn = tuple(
+        Occupant((i,), Random(), lead(Random().init(key, seat))) for i, seat in enumerate(game.seats)
+    )
+    seated = table._replace(carry=((),) * len(game.seats))
+    played, after = rollout(game, drawn, seated, key, experiment.warm_up)
+    return played, after._replace(carry=table.carry)
 
 
 def _tables(experiment: Experiment) -> list[int]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.policies import Policy
-from comity.agents.streams import Streams, advantages, next_values
+from comity.agents.streams import Streams, advantages, next_values, streams
 from comity.core.errors import require
 from comity.core.spaces import Space
 from comity.core.types import Agent, Experience, Seat
@@ -227,6 +227,14 @@ class ActorCriticAgent(Agent):
         raw = distribution.sample(key)
         action = params.policy.head.shape_action(distribution.action(raw))
         return action, carry, Extras(raw, distribution.log_prob(raw), value)
+
+    def watch(self, state: LearnerState, experience: Experience) -> LearnerState:
+        data = streams(experience.joint, experience.seats)
+        return state._replace(net=state.net.seen(data.obs, self.seen(state, experience), data.weight))
+
+    def seen(self, state: LearnerState, experience: Experience) -> PyTree:
+        """What the critic saw along the learner's streams; None if it is what the policy saw."""
+        return None
 
     def values(self, state: LearnerState, experience: Experience, data: Streams) -> Values:
         """What the critic says along the learner's streams: what it said when they were played."""

@@ -1,8 +1,9 @@
 r"""Multi-agent PPO (Yu et al., 2022, arXiv:2103.01955), and its independent form.
 
 Policies act on their own observations. In MAPPO the value that their advantages are measured against reads
-the observations of all seats, one's own first; it is used in training only, so players remain decentralised.
-In IPPO it reads one's own. Values are learned in units of their own running mean and spread.
+the observations of all seats, one's own first, or one's own and the game's privileged view; it is used in
+training only, so players remain decentralised. In IPPO it reads one's own. Values are learned in units of
+their own running mean and spread.
 """
 
 from typing import Literal
@@ -15,7 +16,9 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.agents.gradient.actor_critic import ActorCritic, LearnerState, Values
 from comity.agents.gradient.proximal import Proximal
 from comity.agents.streams import Streams, at_ends, join, next_values
-from comity.core.types import Experience, Seat
+from comity.core.errors import ComityError
+from comity.core.spaces import Box, Space
+from comity.core.types import Experience, Seat, as_numbers
 from comity.nets.torsos import Network
 
 
@@ -55,22 +58,41 @@ class IPPO(Proximal):
 class MAPPO(IPPO):
     """PPO with a centralised critic. With one seat it is PPO: there is nobody else to see."""
 
+    critic_sees: Literal["observations", "state"] = "observations"
+    """what the critic sees: what all seats see, or one's own observation and the game's privileged view"""
+
     def check(self, seat: Seat) -> None:
         Proximal.check(self, seat)
-        self.critic_network.check(seat.everyone if _central(seat) else seat.observation)
+        self.critic_network.check(self._sight(seat) or seat.observation)
 
     def init(self, key: Key, seat: Seat) -> LearnerState:
-        sees = seat.everyone if _central(seat) else None
-        return self.first_state(ActorCritic(self.network, seat, key, self.critic_network, sees))
+        return self.first_state(ActorCritic(self.network, seat, key, self.critic_network, self._sight(seat)))
+
+    def _sight(self, seat: Seat) -> Space | None:
+        """What the critic sees, None if it is what the policy sees."""
+        if self.critic_sees == "state":
+            if seat.everyone and not seat.privileged:
+                raise ComityError("critic_sees state needs a game that shows its state: use observations.")
+            return (seat.observation, Box((seat.privileged,)))
+        return seat.everyone if len(seat.everyone) > 1 else None
 
     def params(self, state: LearnerState) -> ActorCritic:
         return state.net.alone() if _looks_around(state.net) else state.net
+
+    def seen(self, state: LearnerState, experience: Experience) -> PyTree:
+        joint = experience.joint
+        return self._look(joint.obs, joint.view, experience.seats) if _looks_around(state.net) else None
+
+    def _look(self, obs: tuple[PyTree, ...], view: PyTree, seats: tuple[int, ...]) -> PyTree:
+        """What the critic sees beside the streams of some seats."""
+        return state_view(obs, view, seats) if self.critic_sees == "state" else team_view(obs, seats)
 
     def values(self, state: LearnerState, experience: Experience, data: Streams) -> Values:
         if not _looks_around(state.net):
             return super().values(state, experience, data)
         joint, seats = experience.joint, experience.seats
-        seen, next_seen = team_view(joint.obs, seats), team_view(joint.step.obs, seats)
+        seen = self.seen(state, experience)
+        next_seen = self._look(joint.step.obs, joint.next_view, seats)
         torso, head = state.net.value_torso, state.net.value_head
         assert torso is not None
         assert head is not None
@@ -92,8 +114,9 @@ def team_view(obs: tuple[PyTree, ...], seats: tuple[int, ...]) -> tuple[PyTree, 
     return tuple(join([obs[(seat + turn) % count] for seat in seats]) for turn in range(count))
 
 
-def _central(seat: Seat) -> bool:
-    return len(seat.everyone) > 1
+def state_view(obs: tuple[PyTree, ...], view: PyTree, seats: tuple[int, ...]) -> tuple[PyTree, Array]:
+    """What some seats see, and the game's privileged view beside each of their streams."""
+    return join([obs[seat] for seat in seats]), join([as_numbers(view, axes=2)] * len(seats))
 
 
 def _looks_around(net: ActorCritic) -> bool:

@@ -1,0 +1,155 @@
+"""Training on simple_spread beside JaxMARL and skrl: joint steps per CPU-second, all on one core in one run.
+
+    python benchmarks/peers/compare.py --jaxmarl CHECKOUT --jaxmarl-python PYTHON --skrl-python PYTHON
+
+CHECKOUT is a copy of JaxMARL's repository (its training scripts are not in its package); the two interpreters
+are those of virtual environments with `jaxmarl distrax hydra-core wandb matplotlib` and with `skrl torch
+mpe2`. Each side is measured in a process of its own, one after the other, several times in turns; the median
+counts. Writes benchmarks/results/peers.json.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+ONE_CORE |= {"OMP_NUM_THREADS": "1", "WANDB_MODE": "disabled"}
+# The settings of JaxMARL's own scripts for these games, and a larger batch.
+CASES: dict[str, dict[str, Any]] = {
+    "feed-forward, 16 x 128": {
+        "recurrent": False, "environments": 16, "steps": 128, "width": 64, "updates": 60,
+        "epochs": 4, "minibatches": 4,
+    },
+    "feed-forward, 128 x 128": {
+        "recurrent": False, "environments": 128, "steps": 128, "width": 64, "updates": 10,
+        "epochs": 4, "minibatches": 4,
+    },
+    "recurrent, 16 x 128": {
+        "recurrent": True, "environments": 16, "steps": 128, "width": 128, "updates": 6,
+        "epochs": 4, "minibatches": 4,
+    },
+    "recurrent, 128 x 128": {
+        "recurrent": True, "environments": 128, "steps": 128, "width": 128, "updates": 3,
+        "epochs": 4, "minibatches": 4,
+    },
+}  # fmt: skip
+
+
+def comity(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same training by Comity: MAPPO, whose critic sees what everybody sees."""
+    import equinox as eqx
+
+    from comity.core.compilation import use_compilation_cache
+    from comity.play.specs import make_agent, make_game
+    from comity.train import loop
+    from comity.train.experiment import make_experiment
+
+    if os.environ.get("COMITY_CACHE"):
+        use_compilation_cache()
+    shape = {"kind": "gru", "depth": 1, "after": 1} if settings["recurrent"] else {"kind": "mlp", "depth": 2}
+    shape["width"] = settings["width"]
+    nets = {f"{net}.{k}": v for net in ("network", "critic_network") for k, v in shape.items()}
+    agent = make_agent("mappo", **nets, epochs=settings["epochs"], minibatches=settings["minibatches"])
+    updates = settings["updates"]
+    experiment = make_experiment(
+        make_game("simple-spread"), agent, batch=settings["environments"], unroll=settings["steps"]
+    )
+    begun = time.process_time()
+    state = eqx.filter_jit(loop.start)(experiment)
+    advance = eqx.filter_jit(loop.advance)
+    state, metrics = advance(experiment, state, updates)
+    float(metrics["reward"][-1])
+    first = time.process_time() - begun
+    begun = time.process_time()
+    state, metrics = advance(experiment, state, updates)
+    float(metrics["reward"][-1])
+    seconds = time.process_time() - begun
+    steps = updates * settings["environments"] * settings["steps"]
+    return {"compile_seconds": first - seconds, "seconds": seconds, "steps": steps}
+
+
+def run(command: list[str], **environment: str) -> dict[str, Any]:
+    """What a measuring process printed last, and how long it took by the clock."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | ONE_CORE | environment, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:2])} failed:\n{done.stderr[-2000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return {**found, "wall_seconds": time.monotonic() - begun}
+
+
+def middle(found: list[dict[str, Any]]) -> dict[str, float]:
+    """Medians over repetitions: joint steps per CPU-second, and seconds of compilation."""
+    return {
+        "steps_per_second": round(statistics.median(x["steps"] / x["seconds"] for x in found), 1),
+        "compile_seconds": round(statistics.median(x.get("compile_seconds", 0.0) for x in found), 1),
+    }
+
+
+def main() -> None:
+    """Measures, prints the table, writes the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--jaxmarl", type=Path, help="a checkout of JaxMARL's repository")
+    parser.add_argument("--jaxmarl-python", help="an interpreter with jaxmarl and what its scripts import")
+    parser.add_argument("--skrl-python", help="an interpreter with skrl, torch and mpe2")
+    parser.add_argument("--repeats", type=int, default=3, help="how often each side is measured")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)  # Comity's own process
+    given = parser.parse_args()
+    if given.measure:
+        print(json.dumps(comity(json.loads(given.measure))))
+        return
+    if not (given.jaxmarl and given.jaxmarl_python and given.skrl_python):
+        parser.error("--jaxmarl, --jaxmarl-python and --skrl-python are all needed")
+    rows: dict[str, Any] = {}
+    for name, settings in CASES.items():
+        as_json = json.dumps(settings)
+        ours, theirs = [], []
+        for _ in range(given.repeats):
+            ours.append(run([sys.executable, str(HERE / "compare.py"), "--measure", as_json]))
+            script = str(HERE / "of_jaxmarl.py")
+            theirs.append(run([given.jaxmarl_python, script, str(given.jaxmarl), as_json]))
+        rows[name] = _row("JaxMARL", middle(ours), middle(theirs))
+        _show(name, rows[name])
+    with tempfile.TemporaryDirectory() as cache:
+        settings = CASES["feed-forward, 16 x 128"] | {"updates": 10}
+        command = [sys.executable, str(HERE / "compare.py"), "--measure", json.dumps(settings)]
+        starts = [run(command, COMITY_CACHE=cache) for _ in range(2)]
+    rows["start"] = {k: round(x["wall_seconds"], 1) for k, x in zip(("first", "second"), starts, strict=True)}
+    print(f"whole process with 20 updates: first {starts[0]['wall_seconds']:.1f} s, second start from the "
+          f"compilation cache {starts[1]['wall_seconds']:.1f} s")  # fmt: skip
+    skrl = [run([given.skrl_python, str(HERE / "of_skrl.py"), json.dumps({"steps": 1600, "width": 64})])
+            for _ in range(given.repeats)]  # fmt: skip
+    first = rows["feed-forward, 16 x 128"]["comity"]
+    rows["skrl on MPE2, its defaults"] = _row("skrl", first, middle(skrl))
+    _show("skrl on MPE2, its defaults", rows["skrl on MPE2, its defaults"])
+    out = HERE.parent / "results" / "peers.json"
+    out.write_text(json.dumps({"cases": CASES, "repeats": given.repeats, "rows": rows}, indent=2) + "\n")
+
+
+def _row(peer: str, ours: dict[str, float], theirs: dict[str, float]) -> dict[str, Any]:
+    ratio = round(ours["steps_per_second"] / theirs["steps_per_second"], 2)
+    return {"peer": peer, "comity": ours, "other": theirs, "ratio": ratio}
+
+
+def _show(name: str, row: dict[str, Any]) -> None:
+    ours, other = row["comity"], row["other"]
+    print(
+        f"{name}: Comity {ours['steps_per_second']:,.0f} joint steps per CPU-second (compile "
+        f"{ours['compile_seconds']:.0f} s), {row['peer']} {other['steps_per_second']:,.0f} (compile "
+        f"{other['compile_seconds']:.0f} s): {row['ratio']:.1f}x",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
