@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 
 from comity.bridges.codecs import MASK, SEEN
 from comity.core.errors import ComityError
-from comity.core.spaces import Box, Discrete, Masked, Space
+from comity.core.spaces import Bits, Box, Discrete, Masked, Space, encode
 from comity.core.types import Environment
 
 
@@ -103,6 +103,8 @@ def to_gymnasium(space: Space) -> gym.Space[Any]:
             return gym.Discrete(n)
         case Box(shape=shape, low=low, high=high):
             return gym.Box(low, high, shape, np.float32)
+        case Bits(shape=shape):
+            return gym.MultiBinary(shape)
         case Masked(observation=inner, choices=choices):
             return gym.Dict({SEEN: to_gymnasium(inner), MASK: gym.MultiBinary(choices)})
         case _:
@@ -115,6 +117,8 @@ def _from_comity(space: Space, value: Any) -> Any:
             return np.int64(value)
         case Box():
             return np.asarray(value, np.float32)
+        case Bits():
+            return np.asarray(encode(space, value), np.int8).reshape(space.shape)
         case Masked(observation=inner):
             return {SEEN: _from_comity(inner, value[0]), MASK: np.asarray(value[1], np.int8)}
         case _:
@@ -134,8 +138,8 @@ def _to_comity(space: Space, value: Any, agent: str) -> Any:
             if array.shape != shape:
                 raise ComityError(f"The action of {agent} has the shape {array.shape}, not {shape}.")
             return array
-        case Masked():
-            raise ComityError("Actions have no masks.")
+        case Masked() | Bits():
+            raise ComityError("Actions are choices or numbers.")
         case _:
             items = [None] * len(space) if value is None else value
             return tuple(_to_comity(part, item, agent) for part, item in zip(space, items, strict=True))

@@ -1,4 +1,4 @@
-"""What a seat may observe and do: discrete choices, boxes of numbers, tuples of both, legal choices.
+"""What a seat may observe and do: choices, boxes of numbers, planes of bits, tuples of these, legal choices.
 
 A space is a static, hashable description. Functions here take values with any number of leading axes, so
 that one call serves a single observation as well as a whole trajectory.
@@ -48,6 +48,20 @@ class Box:
 
 
 @dataclass(frozen=True)
+class Bits:
+    """Planes of truth values, packed: bit c of the whole number at a place says whether plane c is set there.
+
+    A window of a large world takes as many numbers as it has places, however many planes it has.
+    """
+
+    shape: tuple[int, int, int]  # planes, height, width
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shape[0] <= 31:
+            raise ComityError(f"Planes of bits can be 1 to 31, not {self.shape[0]}.")
+
+
+@dataclass(frozen=True)
 class Masked:
     """What is seen, together with which of the seat's `choices` are legal: a pair (seen, truth values)."""
 
@@ -55,12 +69,18 @@ class Masked:
     choices: int
 
 
-Space = Discrete | Box | Masked | tuple["Space", ...]
+Space = Discrete | Box | Bits | Masked | tuple["Space", ...]
 
 
 def plain(space: Space) -> Space:
     """What is seen, without the mask if there is one."""
     return space.observation if isinstance(space, Masked) else space
+
+
+def planes(space: Space) -> tuple[int, ...] | None:
+    """The shape of an observation that is made of planes [planes, height, width], else None."""
+    seen = plain(space)
+    return seen.shape if isinstance(seen, Box | Bits) and len(seen.shape) == 3 else None
 
 
 def legal(space: Space, value: PyTree) -> Bool[Array, "... choices"] | None:
@@ -75,6 +95,8 @@ def describe(space: Space) -> str:
             return f"{n} choices"
         case Box(shape=shape):
             return f"numbers of shape {shape}"
+        case Bits(shape=shape):
+            return f"planes of bits of shape {shape}"
         case Masked(observation=inner):
             return f"{describe(inner)} with legal choices"
         case _:
@@ -86,7 +108,7 @@ def flat_size(space: Space) -> int:
     match space:
         case Discrete(n=n):
             return n
-        case Box(shape=shape):
+        case Box(shape=shape) | Bits(shape=shape):
             return math.prod(shape)
         case Masked(observation=inner):
             return flat_size(inner)
@@ -108,6 +130,11 @@ def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
                 array = (array - space.low) / (space.high - space.low)
                 array = 2.0 * array - 1.0 if len(shape) == 1 else array
             return array.reshape((*array.shape[: array.ndim - len(shape)], math.prod(shape)))
+        case Bits(shape=shape):
+            places = jnp.asarray(value, jnp.int32)[..., None, :, :]
+            set_there = places >> jnp.arange(shape[0])[:, None, None] & 1
+            flat = set_there.reshape((*places.shape[:-3], math.prod(shape)))
+            return flat.astype(jnp.float32)
         case Masked(observation=inner):
             return encode(inner, value[0])
         case _:
@@ -124,6 +151,8 @@ def sample(space: Space, key: Key) -> PyTree:
             if space.bounded:
                 return jax.random.uniform(key, shape, jnp.float32, low, high)
             return jnp.clip(jax.random.normal(key, shape, jnp.float32), low, high)
+        case Bits(shape=shape):
+            return jax.random.randint(key, shape[1:], 0, 2 ** shape[0], jnp.int32)
         case Masked(observation=inner, choices=choices):
             inner_key, mask_key, sure_key = jax.random.split(key, 3)
             sure = jax.nn.one_hot(jax.random.randint(sure_key, (), 0, choices), choices, dtype=jnp.bool_)
@@ -143,9 +172,13 @@ def contains(space: Space, value: PyTree) -> bool:
             array = np.asarray(value)
             return (
                 array.shape == shape
-                and np.issubdtype(array.dtype, np.floating)
+                and np.issubdtype(array.dtype, np.number)
                 and bool(np.all((array >= low) & (array <= high)))
             )
+        case Bits(shape=shape):
+            array = np.asarray(value)
+            whole = array.shape == shape[1:] and np.issubdtype(array.dtype, np.integer)
+            return whole and bool(np.all((array >= 0) & (array < 2 ** shape[0])))
         case Masked(observation=inner, choices=choices):
             mask = np.asarray(value[1])
             fits = mask.shape == (choices,) and mask.dtype == np.bool_ and bool(mask.any())

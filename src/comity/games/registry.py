@@ -17,6 +17,11 @@ GAMES = Registry(
         "coin": Row(
             "comity.games.coin:CoinGame", "the Coin Game: walk, take coins, leave or steal the other's"
         ),
+        "commons-harvest-open": Row(
+            "comity.games.commons_harvest:CommonsHarvestOpen",
+            "Melting Pot's: bushes that can be eaten bare",
+        ),
+        "commons-harvest": Row("comity.games.commons_harvest:CommonsHarvest", "the same on any map"),
         "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
         "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
         "meta-game": Row("comity.games.meta:MetaGame", "shape naive learners: one step is a whole episode"),

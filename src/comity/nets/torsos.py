@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError, require
-from comity.core.spaces import Box, Discrete, Space
+from comity.core.spaces import Discrete, Space
 from comity.nets.layers import GRU, LSTM, Convolution, Linear
 from comity.nets.unrolling import unroll
 
@@ -60,9 +60,8 @@ class Network(eqx.Module):
                 f"{spaces.describe(observation)}: use network.kind mlp or gru."
             )
         observation = spaces.plain(observation)
-        planes = isinstance(observation, Box) and len(observation.shape) == 3
         for name in ("overlaps", "filters"):
-            if getattr(self, name) and not planes:
+            if getattr(self, name) and spaces.planes(observation) is None:
                 raise ComityError(
                     f"network.{name} needs an observation of planes, and this game gives "
                     f"{spaces.describe(observation)}: leave it out."
@@ -171,9 +170,9 @@ class Torso(eqx.Module):
     @property
     def _planes(self) -> tuple[int, ...]:
         """The shape of an observation of planes."""
-        seen = spaces.plain(self.observation)
-        assert isinstance(seen, Box)
-        return seen.shape
+        shape = spaces.planes(self.observation)
+        assert shape is not None
+        return shape
 
     @property
     def _kept(self) -> int:
@@ -292,10 +291,10 @@ def _as(tree: T, kind: Any) -> T:
 
 
 def _convolutions(network: Network, observation: Space, key: Key) -> tuple[Convolution, ...]:
-    seen = spaces.plain(observation)
-    if not network.filters or not isinstance(seen, Box):
+    shape = spaces.planes(observation)
+    if not network.filters or shape is None:
         return ()
-    sizes = [seen.shape[0], *network.filters]
+    sizes = [shape[0], *network.filters]
     keys = jax.random.split(key, len(network.filters))
     pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
     return tuple(Convolution(i, o, network.stride, HIDDEN_SCALE, k) for i, o, k in pairs)
