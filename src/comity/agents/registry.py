@@ -53,6 +53,7 @@ ANY_FAMILY = Registry(
 
 _MEMORY = "comity.agents.scripted.memory"
 _COIN = "comity.agents.scripted.coin"
+_HARVEST = "comity.agents.scripted.harvest"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -77,6 +78,14 @@ SCRIPTED = {
             "always-cooperate": Row(f"{_COIN}:AlwaysCooperate", "takes only its own coins"),
             "always-defect": Row(f"{_COIN}:AlwaysDefect", "takes every coin"),
             "tit-for-tat": Row(f"{_COIN}:TitForTat", "takes every coin for a while after a theft"),
+        },
+    ),
+    "commons-harvest": Registry(
+        "scripted player",
+        {
+            "greedy": Row(f"{_HARVEST}:Greedy", "walks to the nearest apple and eats it"),
+            "sustainable": Row(f"{_HARVEST}:Sustainable", "leaves the last apples of a bush"),
+            "free-rider": Row(f"{_HARVEST}:FreeRider", "greedy, and zaps whoever comes near"),
         },
     ),
     "negotiation": Registry(

@@ -19,7 +19,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core.errors import require
 from comity.core.spaces import Bits, Box, Discrete
 from comity.core.types import Environment, PerSeat, Seat, TimeStep
-from comity.games.harvest_map import GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
+from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
 from comity.games.harvest_pixels import RGB, pixels
 from comity.games.matrix import check_horizon
 
@@ -135,7 +135,7 @@ class CommonsHarvest(Environment):
         return state, self.observed(state)
 
     def step(self, key: Key, state: HarvestState, actions: PerSeat[PyTree]) -> tuple[HarvestState, TimeStep]:
-        return self.outcome(state, jnp.stack(actions).astype(jnp.int32), self._draw(key))
+        return self.outcome(state, jnp.stack(actions).astype(jnp.int32), self.draw(key))
 
     def outcome(
         self, state: HarvestState, action: Int[Array, " players"], chance: Chance
@@ -153,7 +153,7 @@ class CommonsHarvest(Environment):
         eaten = jnp.any(grows, axis=0) & state.apples
 
         fires = alive & (action == ZAP) & self.may_zap(state)
-        zapped, beam = self._zap(moved, facing, fires)
+        zapped, beam = self.zap(moved, facing, fires)
         hit = jnp.any(zapped, axis=0)
         back = state.away == 1
         returns = self._returns(moved, back, chance.place)
@@ -229,7 +229,8 @@ class CommonsHarvest(Environment):
         """1 for who may zap, 0.5 for who may after the next step, 0 for others."""
         return jnp.where(state.away == 0, 1.0 - state.cooldown.astype(jnp.float32) / COOLDOWN, 0.0)
 
-    def _draw(self, key: Key) -> Chance:
+    def draw(self, key: Key) -> Chance:
+        """All that is random in a step."""
         own, n = self.layout, self.players
         order_key, place_key, facing_key, growth_key, end_key = jax.random.split(key, 5)
         first = jax.random.uniform(order_key, (n,))
@@ -244,7 +245,7 @@ class CommonsHarvest(Environment):
             end=jax.random.uniform(end_key),
         )
 
-    def _zap(
+    def zap(
         self, cells: Int[Array, " players"], facing: Int[Array, " players"], fires: Bool[Array, " players"]
     ) -> tuple[Bool[Array, "players players"], Bool[Array, " cells"]]:
         """Who hits whom, and where the beams go: each line up to a wall or the first player, who is hit."""
@@ -289,33 +290,11 @@ class CommonsHarvest(Environment):
     def observed(self, state: HarvestState) -> PerSeat[PyTree]:
         """What each seat sees."""
         place = jnp.maximum(state.cells, 0) * 4 + state.facing
-        windows = jnp.asarray(self.layout.windows, jnp.int32)[place]
-        if self.observe == "pixels":
-            seen = pixels(self.layout, state, windows, place)
-        else:
-            seen = self._planes(state, windows, place)
+        table = jnp.asarray(self.layout.windows, jnp.int32)
+        in_sight = table.at[place].get(mode="promise_in_bounds")
+        draw = pixels if self.observe == "pixels" else planes
+        seen = draw(self.layout, state, in_sight % GROUND, in_sight // GROUND)
         return tuple(seen[i] for i in range(self.players))
-
-    def _planes(
-        self, state: HarvestState, windows: Int[Array, "players places"], place: Int[Array, " players"]
-    ) -> Int[Array, "players rows columns"]:
-        own = self.layout
-        bushes = jnp.where(state.dry, DRY, GRASS) | jnp.where(state.apples, APPLE, 0)
-        bushes = jnp.append(bushes, 0).astype(jnp.int16)
-        world = bushes[jnp.asarray(own.apple_of, jnp.int32)]
-        beam = jnp.where(jnp.append(state.beam, False), BEAM, 0).astype(jnp.int16)
-        there = jnp.where(state.cells >= 0, state.cells, own.cells + 1)
-        bodies = ((1 << SOMEBODY) | (state.facing << FACING)).astype(jnp.int16)
-        world = (world | beam).at[there].add(bodies, mode="drop")
-        fixed = {"outside": OUTSIDE, "wall": WALL, "floor": 0, "bush": 0}
-        ground = jnp.asarray([fixed[name] for name in GROUNDS], jnp.int16)[jnp.asarray(own.grounds)]
-        seen = world[windows] | ground[place]
-        turned = (seen >> FACING) - state.facing[:, None].astype(jnp.int16) & 3
-        others = jnp.where((seen >> SOMEBODY & 1) == 1, jnp.int16(PLAYER) << turned, jnp.int16(0))
-        ready = jnp.where(state.cooldown == 0, READY, jnp.where(state.cooldown == 1, NEARLY, 0))
-        plain = seen & jnp.int16((1 << SOMEBODY) - 1) | others | ready[:, None].astype(jnp.int16)
-        plain = jnp.where((state.away == 0)[:, None], plain, jnp.int16(0))
-        return plain.reshape((self.players, *WINDOW))
 
 
 class CommonsHarvestOpen(CommonsHarvest):
@@ -323,3 +302,27 @@ class CommonsHarvestOpen(CommonsHarvest):
 
     map: tuple[str, ...] = OPEN
     players: int = 7
+
+
+def planes(
+    own: Layout, state: HarvestState, windows: Int[Array, "n places"], ground: Int[Array, "n places"]
+) -> Int[Array, "n rows columns"]:
+    """What each player sees as bits; nothing for who is out.
+
+    `windows` are the cells in sight, `ground` what of them never changes.
+    """
+    bushes = jnp.where(state.dry, DRY, GRASS) | jnp.where(state.apples, APPLE, 0)
+    world = jnp.append(bushes, 0).astype(jnp.int16)[jnp.asarray(own.apple_of, jnp.int32)]
+    beam = jnp.where(jnp.append(state.beam, False), BEAM, 0).astype(jnp.int16)
+    there = jnp.where(state.cells >= 0, state.cells, own.cells + 1)
+    bodies = ((1 << SOMEBODY) | (state.facing << FACING)).astype(jnp.int16)
+    world = (world | beam).at[there].add(bodies, mode="drop")
+    seen = world.at[windows].get(mode="promise_in_bounds")
+    turned = (seen >> FACING) - state.facing[:, None].astype(jnp.int16) & 3
+    others = jnp.where((seen >> SOMEBODY & 1) == 1, jnp.int16(PLAYER) << turned, jnp.int16(0))
+    ready = jnp.where(state.cooldown == 0, READY, jnp.where(state.cooldown == 1, NEARLY, 0))
+    fixed = jnp.where(ground == GROUNDS.index("wall"), WALL, 0) | ready[:, None]
+    fixed = (fixed | jnp.where(ground == GROUNDS.index("outside"), OUTSIDE, 0)).astype(jnp.int16)
+    plain = seen & jnp.int16((1 << SOMEBODY) - 1) | others | fixed
+    plain = jnp.where((state.away == 0)[:, None], plain, jnp.int16(0))
+    return plain.reshape((-1, *WINDOW))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
 
 AHEAD, BEHIND, ASIDE = 9, 1, 5  # how far a player sees
 WINDOW = (AHEAD + 1 + BEHIND, 2 * ASIDE + 1)  # rows and columns of what it sees
@@ -65,8 +65,8 @@ class Layout(NamedTuple):
     steps: Int[np.ndarray, "cells 4"]  # where a step leads; into a wall: nowhere
     beams: Int[np.ndarray, "cells 4 3 3"]  # the cells of a beam's lines; -1 from a wall on
     near: Float[np.ndarray, "apples apples"]  # 1 where one apple helps another to grow
-    windows: Int[np.ndarray, "places rows_columns"]  # the cells seen from a cell (times 4, plus the facing)
-    grounds: Int[np.ndarray, "places rows_columns"]  # what of those never changes: see `ground`
+    windows: Int[np.ndarray, "places rows_columns"]  # what is seen from a cell (times 4, plus the facing)
+    """the cells in sight, plus GROUND times the number in `GROUNDS` of what never changes there"""
 
     @property
     def cells(self) -> int:
@@ -74,6 +74,7 @@ class Layout(NamedTuple):
 
 
 GROUNDS = ("outside", "wall", "floor", "bush")
+GROUND = 1 << 16  # more than there are cells
 
 
 @lru_cache(maxsize=16)
@@ -85,6 +86,7 @@ def layout(rows: tuple[str, ...]) -> Layout:
     if letters:
         raise ComityError(f"The map has {letters[0]!r}: use W, A, P, Q and spaces.")
     height, width = len(rows), len(rows[0])
+    require(height * width < GROUND, "map", f"{height} x {width}", f"of less than {GROUND} cells")
     flat = "".join(rows)
     cells = height * width
     walls = np.asarray([letter == "W" for letter in flat] + [True])
@@ -127,6 +129,6 @@ def layout(rows: tuple[str, ...]) -> Layout:
     ground[apples] = GROUNDS.index("bush")
     ground[cells] = GROUNDS.index("outside")
     return Layout(
-        height, width, walls, apples, spawns, firsts, apple_of, spawn_of, steps, beams, near, windows,
-        ground[windows],
+        height, width, walls, apples, spawns, firsts, apple_of, spawn_of, steps, beams, near,
+        windows + GROUND * ground[windows],
     )  # fmt: skip

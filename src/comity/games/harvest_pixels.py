@@ -9,9 +9,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, UInt8
+from jaxtyping import Array, Int, UInt8, UInt32
 
 from comity.games.harvest_map import GROUNDS, WINDOW, Layout
 
@@ -24,10 +25,11 @@ BODIES = 1 + PLAYERS * 4  # nobody, or a player (times 4) and how it faces as se
 
 
 @lru_cache(maxsize=1)
-def looks() -> UInt8[np.ndarray, "looks 8 3 8"]:
+def looks() -> UInt32[np.ndarray, "looks 8 3 2"]:
     """A cell's rows of pixels (row, colour, column) for every surface, viewer's facing, body and beam.
 
-    The index is ((surface x 4 + facing) x BODIES + body) x 2 + beam.
+    The index is ((surface x 4 + facing) x BODIES + body) x 2 + beam. Four pixels are one number: so many
+    fewer are copied.
     """
     with files("comity.games").joinpath("data/harvest_sprites.npz").open("rb") as file:
         sprites = {name: np.asarray(value) for name, value in np.load(file, allow_pickle=False).items()}
@@ -49,7 +51,7 @@ def looks() -> UInt8[np.ndarray, "looks 8 3 8"]:
                     drawn = _over(base, sprites["avatar"][(body - 1) // 4, (body - 1) % 4])
                 found[s, facing, body, 0] = drawn
                 found[s, facing, body, 1] = _over(drawn, sprites["beam"])
-    return np.ascontiguousarray(found.reshape(-1, SIDE, SIDE, 3).transpose(0, 1, 3, 2))
+    return np.ascontiguousarray(found.reshape(-1, SIDE, SIDE, 3).transpose(0, 1, 3, 2)).view(np.uint32)
 
 
 def _over(base: np.ndarray, sprite: np.ndarray) -> np.ndarray:
@@ -59,15 +61,17 @@ def _over(base: np.ndarray, sprite: np.ndarray) -> np.ndarray:
 
 
 def pixels(
-    own: Layout, state: Any, windows: Int[Array, "players places"], place: Int[Array, " players"]
+    own: Layout, state: Any, windows: Int[Array, "players places"], ground: Int[Array, "players places"]
 ) -> UInt8[Array, "players 3 88 88"]:
-    """What each player sees, colours first; black for who is out."""
+    """What each player sees, colours first; black for who is out.
+
+    `windows` are the cells in sight, `ground` what of them never changes.
+    """
     n = state.cells.shape[0]
     bush = jnp.where(state.apples, SURFACES.index("apple on grass"), SURFACES.index("grass"))
     bush = jnp.append((bush + state.dry.astype(bush.dtype)).astype(jnp.int32), 0)
     fixed = jnp.asarray([SURFACES.index(name) if name != "bush" else 0 for name in GROUNDS], jnp.int32)
-    ground = fixed[jnp.asarray(own.grounds)]
-    surface = bush[jnp.asarray(own.apple_of, jnp.int32)][windows] + ground[place]
+    surface = bush[jnp.asarray(own.apple_of, jnp.int32)][windows] + fixed[ground]
     there = jnp.where(state.cells >= 0, state.cells, own.cells + 1)
     bodies = 1 + 4 * jnp.arange(n, dtype=jnp.int32) + state.facing
     world = jnp.zeros(own.cells + 1, jnp.int32).at[there].set(bodies, mode="drop")
@@ -80,8 +84,9 @@ def pixels(
     look = ((surface * 4 + state.facing[:, None]) * BODIES + body) * 2 + beam
     black = SURFACES.index("outside") * 4 * BODIES * 2
     look = jnp.where((state.away == 0)[:, None], look, black)
-    drawn = jnp.asarray(looks())[look].reshape((n, *WINDOW, SIDE, 3, SIDE))
-    return drawn.transpose(0, 4, 1, 3, 2, 5).reshape((n, *RGB))
+    drawn = jnp.asarray(looks()).at[look].get(mode="promise_in_bounds")
+    rows = drawn.reshape((n, *WINDOW, SIDE, 3, SIDE // 4)).transpose(0, 4, 1, 3, 2, 5)
+    return jax.lax.bitcast_convert_type(rows, jnp.uint8).reshape((n, *RGB))
 
 
 def world_picture(own: Layout, state: Any) -> UInt8[np.ndarray, "height width 3"]:
@@ -96,5 +101,5 @@ def world_picture(own: Layout, state: Any) -> UInt8[np.ndarray, "height width 3"
         if cell >= 0:
             body[cell] = 1 + 4 * (i % (PLAYERS - 1)) + facing
     look = (surface * 4 * BODIES + body) * 2 + np.asarray(state.beam)
-    drawn = looks()[look].reshape(own.height, own.width, SIDE, 3, SIDE)
+    drawn = looks()[look].view(np.uint8).reshape(own.height, own.width, SIDE, 3, SIDE)
     return drawn.transpose(0, 2, 1, 4, 3).reshape(own.height * SIDE, own.width * SIDE, 3)

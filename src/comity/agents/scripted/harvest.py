@@ -1,0 +1,115 @@
+"""Scripted players of Commons Harvest; they see the window of planes that any player sees.
+
+The planes are those of `comity.games.commons_harvest.PLANES`, in that order.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.scripted.base import Scripted
+from comity.core.errors import ComityError, require
+from comity.core.spaces import Bits, Discrete
+from comity.core.types import Seat
+
+WINDOW = Bits((12, 11, 11))
+ROW, COLUMN = 9, 5  # where the player itself is in its window
+OUTSIDE, WALL, APPLE, PLAYERS, READY = 0, 1, 4, (5, 6, 7, 8), 10
+FORWARD, BACKWARD, LEFT, RIGHT, TURN_LEFT, TURN_RIGHT, ZAP = range(1, 8)
+STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))  # rows and columns by which forward, backward, left and right move
+BEAM = ((-1, 0), (-2, 0), (-3, 0), (0, -1), (-1, -1), (-2, -1), (0, 1), (-1, 1), (-2, 1))
+_NEAR = tuple((row, column) for row in range(-2, 3) for column in range(-2, 3) if 0 < row**2 + column**2 <= 4)
+
+
+def plane(window: Int[Array, "11 11"], *which: int) -> Bool[Array, "11 11"]:
+    """Where one of some planes is set."""
+    bits = sum(1 << index for index in which)
+    return window.astype(jnp.int32) & bits != 0
+
+
+def apples_near(apples: Bool[Array, "11 11"]) -> Int[Array, "11 11"]:
+    """How many apples in sight each cell has within two steps of it."""
+    padded = jnp.pad(apples.astype(jnp.int32), 2)
+    return sum(
+        (padded[2 + row : 13 + row, 2 + column : 13 + column] for row, column in _NEAR),
+        jnp.zeros((11, 11), jnp.int32),
+    )
+
+
+class Harvester(Scripted):
+    """Walks to the nearest apple that it wants, and looks around if it sees none."""
+
+    zaps: ClassVar[bool] = False
+
+    def check(self, seat: Seat) -> None:
+        fits = seat.observation == WINDOW and isinstance(seat.action, Discrete) and seat.action.n == 8
+        if not fits:
+            raise ComityError(
+                f"This player walks in Commons Harvest and sees planes, and the seat {seat.name!r} is not in "
+                f"it or sees pixels."
+            )
+
+    def init(self, key: Key, seat: Seat) -> tuple[()]:
+        self.check(seat)
+        return ()
+
+    def wants(self, apples: Bool[Array, "11 11"]) -> Bool[Array, "11 11"]:
+        """Which of the apples in sight it would eat."""
+        return apples
+
+    def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
+        pick_key, way_key, look_key = jax.random.split(key, 3)
+        wanted = self.wants(plane(obs, APPLE))
+        blocked = plane(obs, OUTSIDE, WALL, *PLAYERS)
+        rows, columns = np.indices((11, 11))
+        far = np.abs(rows - ROW) + np.abs(columns - COLUMN)
+        jitter = jax.random.uniform(pick_key, (11, 11))
+        best = jnp.argmin(jnp.where(wanted, jnp.asarray(far, jnp.float32) + 0.5 * jitter, 1e3))
+        down, right = best // 11 - ROW, best % 11 - COLUMN
+        gains = jnp.stack([-down, down, -right, right]).astype(jnp.float32)
+        free = jnp.stack([~blocked[ROW + row, COLUMN + column] for row, column in STEPS])
+        tempted = ~wanted.reshape(-1) & plane(obs, APPLE).reshape(-1)  # cells that it would rather not enter
+        spared = jnp.stack([~tempted[(ROW + row) * 11 + COLUMN + column] for row, column in STEPS])
+        good = (gains > 0) & free & spared
+        score = jnp.where(good, gains + jax.random.uniform(way_key, (4,)), -1.0)
+        walk = jnp.where(jnp.any(good), 1 + jnp.argmax(score), self._look_around(free & spared, look_key))
+        action = jnp.where(jnp.any(wanted), walk, self._look_around(free & spared, look_key))
+        if self.zaps:
+            others = plane(obs, *PLAYERS)
+            in_reach = jnp.stack([others[ROW + row, COLUMN + column] for row, column in BEAM])
+            ready = plane(obs, READY)[ROW, COLUMN]
+            action = jnp.where(jnp.any(in_reach) & ready, ZAP, action)
+        return action.astype(jnp.int32), carry
+
+    def _look_around(self, free: Bool[Array, " 4"], key: Key) -> Int[Array, ""]:
+        """Straight on, now and then a turn; where there is a wall, a turn."""
+        draw = jax.random.uniform(key)
+        turn = jnp.where(draw < 0.5, TURN_LEFT, TURN_RIGHT)
+        onward = (jnp.abs(draw - 0.5) < 0.4) & free[0]
+        return jnp.where(onward, FORWARD, turn)
+
+
+class Greedy(Harvester):
+    """Eats the nearest apple, whatever comes of it."""
+
+
+class Sustainable(Harvester):
+    """Eats only apples that leave enough others near them, so that they come back."""
+
+    leaves: int = 3  # apples that must grow near one that is eaten
+
+    def __check_init__(self) -> None:
+        require(0 <= self.leaves <= 12, "leaves", self.leaves, "between 0 and 12")
+
+    def wants(self, apples: Bool[Array, "11 11"]) -> Bool[Array, "11 11"]:
+        return apples & (apples_near(apples) >= self.leaves)
+
+
+class FreeRider(Harvester):
+    """Greedy, and sends away whoever comes near."""
+
+    zaps: ClassVar[bool] = True
