@@ -28,16 +28,16 @@ CASES: dict[str, dict[str, Any]] = {
         "recurrent": False, "environments": 16, "steps": 128, "width": 64, "updates": 60,
         "epochs": 4, "minibatches": 4,
     },
-    "feed-forward, 128 x 128": {
-        "recurrent": False, "environments": 128, "steps": 128, "width": 64, "updates": 10,
+    "feed-forward, 128 x 25": {
+        "recurrent": False, "environments": 128, "steps": 25, "width": 64, "updates": 10,
         "epochs": 4, "minibatches": 4,
     },
     "recurrent, 16 x 128": {
         "recurrent": True, "environments": 16, "steps": 128, "width": 128, "updates": 6,
         "epochs": 4, "minibatches": 4,
     },
-    "recurrent, 128 x 128": {
-        "recurrent": True, "environments": 128, "steps": 128, "width": 128, "updates": 3,
+    "recurrent, 128 x 25": {
+        "recurrent": True, "environments": 128, "steps": 25, "width": 128, "updates": 3,
         "epochs": 4, "minibatches": 4,
     },
 }  # fmt: skip
@@ -84,7 +84,8 @@ def run(command: list[str], **environment: str) -> dict[str, Any]:
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(command[:2])} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    found: dict[str, Any] = json.loads(lines[-1])
     return {**found, "wall_seconds": time.monotonic() - begun}
 
 

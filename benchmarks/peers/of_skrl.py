@@ -15,6 +15,7 @@ from mpe2 import simple_spread_v3
 from skrl.envs.wrappers.torch import wrap_env
 from skrl.memories.torch import RandomMemory
 from skrl.models.torch import CategoricalMixin, DeterministicMixin, Model
+from skrl.multi_agents.torch.base import ExperimentCfg
 from skrl.multi_agents.torch.mappo import MAPPO
 from skrl.trainers.torch import SequentialTrainer
 from skrl.utils import set_seed
@@ -63,7 +64,11 @@ def main(settings: dict) -> None:
         }
         for name in env.possible_agents
     }
-    cfg = {"experiment": {"directory": tempfile.mkdtemp(), "write_interval": 0, "checkpoint_interval": 0}}
+    quiet = ExperimentCfg(directory=tempfile.mkdtemp(), write_interval=0, checkpoint_interval=0)
+    names = ["learning_rate_scheduler", *(f"{x}_preprocessor" for x in ("observation", "state", "value"))]
+    # Empty dictionaries, skrl's own defaults, are refused for several agents: each agent gets one.
+    empty = {f"{name}_kwargs": {agent: {} for agent in env.possible_agents} for name in names}
+    cfg = {"experiment": quiet, **empty}
     rollouts = 16  # skrl's default length of a rollout
     agent = MAPPO(
         possible_agents=env.possible_agents,

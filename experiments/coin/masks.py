@@ -1,8 +1,8 @@
 """Which part of the alignment term does what: Coin Game, self-play with cases of the term left out.
 
-The zoo's recipe, shortened and with the paper's term (no goodwill), with nothing changed but the cases left
-out: three seeds of each. Published: the paper's figure 7 (masking C and E .002, E .027, S .107, V .126, V and
-S .135).
+The zoo's recipe, shortened, with the paper's term (no goodwill) and less weight, and nothing changed but the
+cases left out: three seeds of each. Published: the paper's figure 7 (masking C and E .002, E .027, S .107,
+V .126, V and S .135).
 
     python experiments/coin/masks.py [FOLDER]
 
@@ -30,8 +30,9 @@ from comity.train.runner import Options, versions
 from comity.train.seeds import train_seeds
 
 SEEDS = (0, 1, 2)
-ITERATIONS = 400
+ITERATIONS = 800
 BATCH = 256
+WEIGHT = 0.8  # at the zoo's 2.2 agents without vengeance and spite do best with themselves
 HORIZON = 50
 EPISODES = 400
 # label: cases left out, and the published reward of self-play
@@ -48,7 +49,7 @@ MASKS: dict[str, tuple[tuple[str, ...], float]] = {
 def recipe(without: tuple[str, ...]) -> Experiment:
     """The zoo's experiment, shortened, with the paper's term but for some of its cases."""
     data: dict[str, Any] = {**zoo_recipe("coin", "adalign"), "iterations": ITERATIONS, "batch": BATCH}
-    data["agents"] = [{**data["agents"][0], "goodwill": 0.0, "without": list(without)}]
+    data["agents"] = [{**data["agents"][0], "goodwill": 0.0, "weight": WEIGHT, "without": list(without)}]
     return dataclasses.replace(Experiment.from_data(data), seed=0)
 
 
@@ -78,7 +79,13 @@ def main(out: Path) -> None:
         }
         interval = bootstrap_mean(values)
         rows[label].update(low=round(interval.low, 4), high=round(interval.high, 4))
-    results = {"iterations": ITERATIONS, "batch": BATCH, "horizon": HORIZON, "episodes": EPISODES}
+    results = {
+        "iterations": ITERATIONS,
+        "batch": BATCH,
+        "weight": WEIGHT,
+        "horizon": HORIZON,
+        "episodes": EPISODES,
+    }
     write_json(out / "results.json", {**results, "versions": versions(), "masks": rows})
     table = Table(title=f"Coin Game, self-play after {ITERATIONS} iterations, T = {HORIZON}")
     for heading in ("left out", "published", "Comity", "seeds"):

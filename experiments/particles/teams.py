@@ -48,15 +48,16 @@ SETTINGS: dict[str, Any] = {
     "critic_network.depth": 2,
     "epochs": 10,
     "learning_rate": 2e-3,
-    "final_learning_rate": 0.1,
-    "discount": 0.95,
+    "final_learning_rate": 0.05,
+    "final_entropy": 0.1,
+    "discount": 0.9,
 }
 # game and learner: iterations of BATCH x 25 joint steps, and what the sum over seats must be
 RUNS: dict[tuple[str, str], tuple[int, float | None]] = {
-    ("simple-spread", "mappo"): (800, -30.0),
-    ("simple-spread", "ippo"): (800, -30.0),
-    ("simple-speaker-listener", "mappo"): (200, None),
-    ("simple-tag", "mappo"): (200, None),
+    ("simple-spread", "mappo"): (1500, -30.0),
+    ("simple-spread", "ippo"): (1500, -30.0),
+    ("simple-speaker-listener", "mappo"): (300, None),
+    ("simple-tag", "mappo"): (300, None),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED, agent_class
 from comity.core.errors import ComityError
+from comity.core.trust import trust
 from comity.core.types import Environment
 from comity.games.registry import GAMES, TRANSFORMS
 from comity.games.transforms import with_horizon
@@ -21,7 +22,10 @@ FAMILIES = {
     "meta": "meta-game",
     "particles": "simple-spread",
     "probe": "probe-observation",
+    "commons-harvest": "commons-harvest",
 }
+REWARD = "tests.games.test_shaping:as_it_was"
+HARVESTERS = {"ppo", "proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
 
 
 @pytest.mark.parametrize("name", GAMES.rows())
@@ -31,7 +35,9 @@ def test_game(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRANSFORMS.rows())
 def test_transform(name: str) -> None:
-    check_game(TRANSFORMS.load(name)(game=make_game("public-goods")))
+    settings = {"shaped-reward": {"function": REWARD}}.get(name, {})
+    trust(REWARD)
+    check_game(TRANSFORMS.load(name)(game=make_game("public-goods"), **settings))
 
 
 @pytest.mark.parametrize("name", GAMES.rows())
@@ -49,6 +55,8 @@ def suitable(name: str) -> list[Environment]:
     """Small games that an agent plays."""
     games = []
     for family, first in FAMILIES.items():
+        if family == "commons-harvest" and name not in HARVESTERS:
+            continue
         game = make_game(first)
         try:
             agent = agent_class(name, family)()

@@ -42,6 +42,17 @@ def test_committed_shapers_extort_a_naive_learner(agent: str) -> None:
         assert float(played.step.reward[0].mean()) > -0.8
 
 
+@pytest.mark.parametrize("agent", ["mappo", "ippo"])
+def test_committed_teams_cover_the_landmarks(agent: str) -> None:
+    """The sum over agents of an episode's rewards in simple-spread, at least -30 in every seed."""
+    game = make_game("simple-spread")
+    names = [f"zoo:simple-spread/{agent}/{seed}" for seed in range(5)]
+    assert zoo_names("simple-spread", agent) == names
+    for name in names:
+        played = play(game, (load_player(name),) * 3, jax.random.key(1), 100, 25)
+        assert sum(float(reward.sum(axis=0).mean()) for reward in played.step.reward) > -30.0
+
+
 @pytest.mark.parametrize(
     "path", sorted(FOLDER.glob("*/*/experiment.json")), ids=lambda path: "/".join(path.parts[-3:-1])
 )

@@ -23,6 +23,11 @@ def twice_and_what_was_seen(obs: PerSeat[Any], actions: PerSeat[Any], step: Time
     )
 
 
+def as_it_was(obs: PerSeat[Any], actions: PerSeat[Any], step: TimeStep) -> PerSeat[Any]:
+    """The game's own reward."""
+    return step.reward
+
+
 def one_for_all(obs: PerSeat[Any], actions: PerSeat[Any], step: TimeStep) -> Any:
     """Not one reward per seat."""
     return step.reward[0]

@@ -13,14 +13,15 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree, UInt8
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
 from comity.core.spaces import Bits, Box, Discrete
 from comity.core.types import Environment, PerSeat, Seat, TimeStep
 from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
-from comity.games.harvest_pixels import RGB, pixels
+from comity.games.harvest_pixels import RGB, pixels, world_picture
 from comity.games.matrix import check_horizon
 
 ACTIONS = ("stay", "forward", "backward", "step left", "step right", "turn left", "turn right", "zap")
@@ -284,6 +285,10 @@ class CommonsHarvest(Environment):
             return jnp.bool_(False), time >= self.horizon
         may = (time >= FIRST_END) & ((time + 1) % END_EVERY == 0)
         return may & (draw < END_CHANCE), time >= LAST_END
+
+    def picture(self, state: HarvestState) -> UInt8[np.ndarray, "height width 3"]:
+        """The whole world in the original's sprites, north up, for replays."""
+        return world_picture(self.layout, state)
 
     # ---- What is seen ------------------------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ class Layout(NamedTuple):
     steps: Int[np.ndarray, "cells 4"]  # where a step leads; into a wall: nowhere
     beams: Int[np.ndarray, "cells 4 3 3"]  # the cells of a beam's lines; -1 from a wall on
     near: Float[np.ndarray, "apples apples"]  # 1 where one apple helps another to grow
+    bushes: Int[np.ndarray, " apples"]  # to which bush each apple belongs: those that can help it at last
     windows: Int[np.ndarray, "places rows_columns"]  # what is seen from a cell (times 4, plus the facing)
     """the cells in sight, plus GROUND times the number in `GROUNDS` of what never changes there"""
 
@@ -130,5 +131,16 @@ def layout(rows: tuple[str, ...]) -> Layout:
     ground[cells] = GROUNDS.index("outside")
     return Layout(
         height, width, walls, apples, spawns, firsts, apple_of, spawn_of, steps, beams, near,
+        _bushes(near),
         windows + GROUND * ground[windows],
     )  # fmt: skip
+
+
+def _bushes(near: Float[np.ndarray, "apples apples"]) -> Int[np.ndarray, " apples"]:
+    """Numbers of bushes: apples that are joined by steps from one to another near it."""
+    own = np.arange(len(near))
+    while True:
+        joined = np.where(near > 0, own[None, :], own[:, None]).min(axis=1)
+        if np.array_equal(joined, own):
+            return np.unique(own, return_inverse=True)[1]
+        own = joined

@@ -76,7 +76,25 @@ def draw_matrix(step: dict[str, Any]) -> Frame:
     return np.asarray(image)
 
 
-DRAWINGS: dict[str, Draw] = {"coin": draw_coin, "negotiation": draw_negotiation, "matrix": draw_matrix}
+def draw_harvest(step: dict[str, Any]) -> Frame:
+    """Commons Harvest: the world as the original draws it, and what each player has eaten."""
+    world = Image.fromarray(np.asarray(step["picture"]))
+    world = world.resize((world.width * 2, world.height * 2), Image.Resampling.NEAREST)
+    image = Image.new("RGB", (world.width, world.height + 22), "white")
+    image.paste(world, (0, 0))
+    pen = ImageDraw.Draw(image)
+    place = world.width // len(step["total"])
+    for player, total in enumerate(step["total"]):
+        pen.text((6 + player * place, world.height + 5), f"{player + 1}: {total:.0f}", fill="#3c4148")
+    return np.asarray(image)
+
+
+DRAWINGS: dict[str, Draw] = {
+    "coin": draw_coin,
+    "negotiation": draw_negotiation,
+    "matrix": draw_matrix,
+    "commons-harvest": draw_harvest,
+}
 
 
 def frames(family: str, steps: Sequence[dict[str, Any]]) -> list[Frame]:
