@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import time
+from typing import Any
 
 import torch
 from mpe2 import simple_spread_v3
@@ -30,24 +31,24 @@ def layers(inputs: int, width: int, outputs: int) -> torch.nn.Module:
 class Policy(CategoricalMixin, Model):
     """Sees its own observation."""
 
-    def __init__(self, observation_space, action_space, width: int) -> None:
+    def __init__(self, observation_space: Any, action_space: Any, width: int) -> None:
         Model.__init__(self, observation_space=observation_space, action_space=action_space)
         CategoricalMixin.__init__(self)
         self.net = layers(self.num_observations, width, self.num_actions)
 
-    def compute(self, inputs, role):
+    def compute(self, inputs: Any, role: str) -> Any:
         return self.net(inputs["observations"]), {}
 
 
 class Value(DeterministicMixin, Model):
     """Sees the environment's state."""
 
-    def __init__(self, state_space, action_space, width: int) -> None:
+    def __init__(self, state_space: Any, action_space: Any, width: int) -> None:
         Model.__init__(self, state_space=state_space, action_space=action_space)
         DeterministicMixin.__init__(self)
         self.net = layers(self.num_states, width, 1)
 
-    def compute(self, inputs, role):
+    def compute(self, inputs: Any, role: str) -> Any:
         return self.net(inputs["states"]), {}
 
 
@@ -67,7 +68,7 @@ def main(settings: dict) -> None:
     quiet = ExperimentCfg(directory=tempfile.mkdtemp(), write_interval=0, checkpoint_interval=0)
     names = ["learning_rate_scheduler", *(f"{x}_preprocessor" for x in ("observation", "state", "value"))]
     # Empty dictionaries, skrl's own defaults, are refused for several agents: each agent gets one.
-    empty = {f"{name}_kwargs": {agent: {} for agent in env.possible_agents} for name in names}
+    empty: dict[str, Any] = {f"{name}_kwargs": {agent: {} for agent in env.possible_agents} for name in names}
     cfg = {"experiment": quiet, **empty}
     rollouts = 16  # skrl's default length of a rollout
     agent = MAPPO(

@@ -11,6 +11,7 @@ from comity.agents.gradient.ppo import PPO
 from comity.agents.gradient.trpo import TRPO, conjugate_gradient
 from comity.agents.streams import streams
 from comity.core.errors import ComityError
+from comity.core.spaces import Box
 from comity.core.types import Agent, Environment, Experience, Trajectory
 from comity.nets.distributions import Gaussian, SquashedGaussian
 from comity.nets.torsos import Network
@@ -134,7 +135,9 @@ def test_statistics_are_learned_frozen_in_players_and_in_the_checkpoint() -> Non
     assert np.std(np.asarray(own.variance)) > 0
     assert float(learner.net.scale.weight) > 0  # all of it is in the learner's state, so in the checkpoint
     params = agent.params(learner)
-    obs = jnp.ones(experiment.game.seats[0].observation.shape)
+    seen = experiment.game.seats[0].observation
+    assert isinstance(seen, Box)
+    obs = jnp.ones(seen.shape)
     carry = agent.start(params)
     _, carry, _ = agent.act(params, carry, obs, jax.random.key(0))
     assert params.policy.torso.normaliser is own  # acting changes nothing
@@ -150,7 +153,8 @@ def test_advantages_are_normalised_where_asked(where: str) -> None:
 def test_the_divergence_of_gaussians_is_exact() -> None:
     keys = jax.random.split(jax.random.key(0), 4)
     means, stds = ([0.5 * jax.random.normal(k, (3,)) for k in keys[i : i + 2]] for i in (0, 2))
-    for kind in (Gaussian, lambda m, s: SquashedGaussian(m, s, -1.0, 2.0)):
+    kinds: tuple[Any, ...] = (Gaussian, lambda m, s: SquashedGaussian(m, s, -1.0, 2.0))
+    for kind in kinds:
         first, second = (kind(m, s) for m, s in zip(means, stds, strict=True))
         draws = jax.vmap(first.sample)(jax.random.split(jax.random.key(9), 200_000))
         sampled = jax.vmap(lambda x, p=first, q=second: p.log_prob(x) - q.log_prob(x))(draws).mean()

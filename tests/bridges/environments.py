@@ -96,7 +96,7 @@ def make_corridor(**arguments: Any) -> Corridor:
 def make_odd_space() -> Any:
     """An environment whose space nobody supports."""
 
-    class Odd(gymnasium.Env):  # type: ignore[type-arg]
+    class Odd(gymnasium.Env):
         observation_space = spaces.Text(5)
         action_space = spaces.Discrete(2)
 

@@ -15,7 +15,7 @@ from comity.core.trust import TRUST
 from comity.core.types import Environment, Trajectory
 from comity.games.transforms import SharedReward, TimeLimit, with_horizon
 from comity.play.match import play
-from comity.train import runner
+from comity.train import loop, runner
 from comity.train.experiment import make_experiment
 
 CORRIDOR = "tests.bridges.environments:make_corridor"
@@ -67,8 +67,8 @@ def test_masks_are_kept_by_random_and_by_learning_players() -> None:
     for name in ("ppo", "mappo", "trpo", "a2c"):
         agent = comity.make_agent(name, **{"network.kind": "mlp", "network.width": 8})
         experiment = make_experiment(game, agent, iterations=2, batch=4, unroll=6, chunk=2)
-        state = runner.loop.start(experiment)
-        _, metrics = jax.jit(lambda s, e=experiment: runner.loop.advance(e, s, 2))(state)
+        state = loop.start(experiment)
+        _, metrics = jax.jit(lambda s, e=experiment: loop.advance(e, s, 2))(state)
         assert np.isfinite(np.asarray(metrics["reward/a"])).all(), name
 
 

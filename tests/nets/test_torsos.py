@@ -7,6 +7,7 @@ import pytest
 
 from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete, Masked
+from comity.nets.distributions import Categorical, Choices
 from comity.nets.heads import PolicyHead
 from comity.nets.layers import LSTM, Convolution, Linear
 from comity.nets.torsos import Network, Normaliser, Torso
@@ -38,10 +39,8 @@ def test_an_unroll_is_its_steps(network: Network) -> None:
         carry = jax.tree.map(lambda x, c=clear: jnp.where(c[:, None], 0.0, x), carry)
         carry, now = torso.step(carry, obs[t])
         np.testing.assert_allclose(now, features[t], atol=1e-5)
-    np.testing.assert_allclose(
-        *(np.concatenate([x.ravel() for x in jax.tree.leaves(m)] or [[0.0]]) for m in (
-            carry, jax.tree.map(lambda x: x[-1], memory))), atol=1e-5,
-    )  # fmt: skip
+    for own, last in zip(jax.tree.leaves(carry), jax.tree.leaves(memory), strict=True):
+        np.testing.assert_allclose(own, last[-1], atol=1e-5)
 
 
 def test_lstm_by_hand() -> None:
@@ -55,6 +54,7 @@ def test_lstm_by_hand() -> None:
     np.testing.assert_allclose(new_c, expected_c, rtol=1e-5)
     np.testing.assert_allclose(new_h, o * np.tanh(expected_c), rtol=1e-5)
     np.testing.assert_array_equal(out, new_h)
+    assert cell.inputs.bias is not None
     np.testing.assert_array_equal(cell.inputs.bias[4:8], 1.0)
 
 
@@ -107,6 +107,7 @@ def test_illegal_choices_have_no_probability() -> None:
     head = PolicyHead(4, Discrete(3), jax.random.key(0))
     legal = jnp.array([[True, False, True], [False, True, False]])
     policy = head(jax.random.normal(jax.random.key(1), (2, 4)), legal)
+    assert isinstance(policy, Categorical)
     probability = jax.nn.softmax(policy.logits)
     np.testing.assert_array_equal(probability == 0, ~legal)
     np.testing.assert_allclose(policy.entropy()[1], 0.0, atol=1e-6)
@@ -118,11 +119,13 @@ def test_illegal_choices_have_no_probability() -> None:
 def test_several_choices_are_independent() -> None:
     head = PolicyHead(4, (Discrete(3), Discrete(2)), jax.random.key(0))
     policy = head(jax.random.normal(jax.random.key(1), (5, 4)))
+    assert isinstance(policy, Choices)
     raw = policy.sample(jax.random.key(2))
     assert [x.shape for x in raw] == [(5,), (5,)]
     each = [part.log_prob(own) for part, own in zip(policy.parts, raw, strict=True)]
     np.testing.assert_allclose(policy.log_prob(raw), each[0] + each[1])
     other = head(jax.random.normal(jax.random.key(3), (5, 4)))
+    assert isinstance(other, Choices)
     assert (policy.kl(other) > 0).all()
     np.testing.assert_allclose(policy.kl(policy), 0.0, atol=1e-7)
 

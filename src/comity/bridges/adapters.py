@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from comity.bridges.codecs import Codec, codec
+from comity.bridges.meltingpot import Substrate
 from comity.core.errors import ComityError
 from comity.core.trust import find_function
 
@@ -156,6 +157,8 @@ def maker(source: Source) -> Callable[[], Adapter]:
         raise ComityError(f"The arguments of {source.name} are not JSON: {error}.") from None
     if source.kind == "gymnasium":
         return lambda: Single(_gymnasium(source.name, arguments), source.name)
+    if source.kind == "meltingpot":
+        return lambda: Parallel(Substrate(source.name, **arguments), source.name)
     make = _find(source)
 
     def environment() -> Adapter:

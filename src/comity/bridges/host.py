@@ -187,6 +187,12 @@ class GymnasiumGame(HostGame):
     kind: ClassVar[str] = "gymnasium"
 
 
+class MeltingPotGame(HostGame):
+    """Any substrate of Melting Pot: `source` is its name, such as commons_harvest__open."""
+
+    kind: ClassVar[str] = "meltingpot"
+
+
 class PythonGame(HostGame):
     """An environment of one's own: `source` is an import path, such as my_package.my_module:make_env."""
 

@@ -68,6 +68,7 @@ HOSTS = Registry(
             "comity.bridges.host:PettingZooGame", "pettingzoo:MODULE, any PettingZoo environment"
         ),
         "gymnasium": Row("comity.bridges.host:GymnasiumGame", "gymnasium:NAME, any Gymnasium environment"),
+        "meltingpot": Row("comity.bridges.host:MeltingPotGame", "meltingpot:NAME, any Melting Pot substrate"),
         "python": Row("comity.bridges.host:PythonGame", "MODULE:FUNCTION, an environment of one's own"),
     },
 )

@@ -41,7 +41,7 @@ def game_class(name: str) -> tuple[Any, dict[str, Any]]:
     return HOSTS.load(kind if kind in HOSTS else "python"), {"source": source}
 
 
-def make_agent(name: str, game: Environment | None = None, **settings: Any) -> Agent:
+def make_agent(name: str, game: Environment | None = None, /, **settings: Any) -> Agent:
     """An agent by its name, with settings that differ from its defaults.
 
     Scripted players are made for a game's family; without a game, for matrix games. Settings of the

@@ -72,8 +72,11 @@ class Proximal(ActorCriticAgent):
             return self.objective(policy, value, data, advantage, target, entropy_weight)
 
         def learn(state: LearnerState, chosen: Array) -> tuple[LearnerState, dict[str, Array]]:
-            part = pick(chosen, data, advantage, goal)
-            seen = jax.tree.map(lambda x: jnp.take(x, chosen, axis=1), values.seen)
+            part: PyTree = (data, advantage, goal)
+            seen = values.seen
+            if self.minibatches > 1:  # else the order does not matter, and copying would cost
+                part = pick(chosen, *part)
+                seen = jax.tree.map(lambda x: jnp.take(x, chosen, axis=1), seen)
             gradient, metrics = jax.grad(loss, has_aux=True)(state.net, part, seen)
             state, norm = self.descend(state, gradient, experience.progress)
             return state, {**metrics, "gradient_norm": norm}

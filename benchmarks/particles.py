@@ -64,7 +64,7 @@ def _cpu_seconds(game: HostGame) -> float:
 
 
 def main() -> None:
-    """Prints the table and writes benchmarks/results/teams.json."""
+    """Prints the table and writes benchmarks/results/particles.json."""
     peak = peak_gflops()
     rows = [
         stepping("stepping, simple-spread 1024 x 25", make_game("simple-spread"), 1024, 25, peak),
@@ -72,7 +72,7 @@ def main() -> None:
         training("training, mappo gru 64, 128 x 25, 4 epochs", experiment("gru", 128), peak),
     ]
     row, share = hosted(1, 32, 10)
-    report("teams", [*rows, row], peak, HERE / "results" / "teams.json")
+    report("particles", [*rows, row], peak, HERE / "results" / "particles.json")
     print(f"the worker that steps MPE2 is busy {share:.0%} of the time")
 
 
