@@ -12,9 +12,7 @@ from comity.core import spaces
 from comity.core.errors import ComityError, require
 from comity.core.spaces import Discrete, Space
 from comity.nets.layers import GRU, LSTM, Convolution, Linear
-from comity.nets.unrolling import unroll
 
-FEW_STREAMS = 64  # up to so many, gradients of recurrent networks are gathered after the way back
 HIDDEN_SCALE = 2.0**0.5
 RECURRENT: dict[str, type[GRU] | type[LSTM]] = {"gru": GRU, "lstm": LSTM}
 T = TypeVar("T")
@@ -236,24 +234,15 @@ class Torso(eqx.Module):
 
         With memory, whole steps run one after another, and are computed again on the way back: what a
         step needs stays in the processor's cache, which was twice as fast on a CPU as projecting the
-        inputs of all steps at once. With few streams the gradients of the parameters are gathered after it.
+        inputs of all steps at once.
         """
         if self.memory is None:
             return self._unroll_at_once(carry, obs, resets)
-        arrays, fixed = eqx.partition(self, eqx.is_array)
 
-        def step(arrays: PyTree, carry: TorsoMemory, seen: tuple[PyTree, Array]) -> tuple[PyTree, Array]:
-            obs, reset = seen
+        def advance(carry: TorsoMemory, step: tuple[PyTree, Array]) -> tuple[TorsoMemory, PyTree]:
+            seen, reset = step
             carry = jax.tree.map(lambda x: jnp.where(reset[..., None], 0.0, x), carry)
-            own: Torso = eqx.combine(arrays, fixed)
-            return own.step(carry, obs)
-
-        if resets[0].size <= FEW_STREAMS:
-            memory, features = unroll(step, arrays, carry, (obs, resets))
-            return features, memory
-
-        def advance(carry: TorsoMemory, seen: tuple[PyTree, Array]) -> tuple[TorsoMemory, PyTree]:
-            carry, features = step(arrays, carry, seen)
+            carry, features = self.step(carry, seen)
             return carry, (features, carry)
 
         _, (features, memory) = jax.lax.scan(jax.checkpoint(advance), carry, (obs, resets))
