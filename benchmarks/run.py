@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("foundation.py", "adalign.py", "particles.py", "harvest.py", "theory.py")
+BENCHMARKS = ("foundation.py", "adalign.py", "shaping.py", "particles.py", "harvest.py", "theory.py")
 
 
 def main() -> None:
