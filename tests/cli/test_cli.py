@@ -87,7 +87,7 @@ BAD_INPUT = [
     ),
     (
         "train prisoners-dilemma a2c --rewards all",
-        "rewards = 'all' is not possible: it must be own, sum or a number.",
+        "rewards = 'all' is not possible: it must be own, sum, a number or MODULE:FUNCTION.",
     ),
     (
         "train prisoners-dilemma a2c --opponents replay --replay.groups 7",

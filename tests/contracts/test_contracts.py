@@ -25,7 +25,7 @@ FAMILIES = {
     "commons-harvest": "commons-harvest",
 }
 REWARD = "tests.games.test_shaping:as_it_was"
-HARVESTERS = {"ppo", "proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
+HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
 
 
 @pytest.mark.parametrize("name", GAMES.rows())

@@ -132,7 +132,8 @@ def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
             return array.reshape((*array.shape[: array.ndim - len(shape)], math.prod(shape)))
         case Bits(shape=shape):
             places = jnp.asarray(value, jnp.int32)[..., None, :, :]
-            set_there = places >> jnp.arange(shape[0])[:, None, None] & 1
+            which = jnp.arange(shape[0]).reshape((1,) * (places.ndim - 3) + (shape[0], 1, 1))
+            set_there = places >> which & 1
             flat = set_there.reshape((*places.shape[:-3], math.prod(shape)))
             return flat.astype(jnp.float32)
         case Masked(observation=inner):
