@@ -265,9 +265,11 @@ def test_an_after_state_is_valued_before_chance_draws() -> None:
     losses = huber(value - returns).mean(), huber(following[:-1] - returns[1:])[goes_on].mean()
     state = state._replace(target=critic)
     own = AdvantageAlignment(**NEGOTIATION, learn_from="own")
-    loss = quick_jit(lambda c, s, j: own.critic_loss(c, None, s, j, (0,)))(critic, state, joint)
+    loss = quick_jit(lambda c, s, j: own.critic_loss(c, None, s, own.lesson(j, (0,))))(critic, state, joint)
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-4)
-    everyone = quick_jit(lambda c, s, j: agent.critic_loss(c, None, s, j, (0,)))(critic, state, joint)
+    everyone = quick_jit(lambda c, s, j: agent.critic_loss(c, None, s, agent.lesson(j, (0,))))(
+        critic, state, joint
+    )
     assert abs(float(everyone) - float(loss)) > 1e-4  # it learns from the other's view too
 
 

@@ -86,7 +86,7 @@ NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
 
 
 @pytest.mark.parametrize("name", [name for name in NEURAL if name not in SLOW_TO_COMPILE])
-@pytest.mark.parametrize("kind", ["tabular", "mlp", "gru"])
+@pytest.mark.parametrize("kind", ["tabular", "mlp", "gru", "gtrxl"])
 def test_learner_with_every_network(name: str, kind: Any) -> None:
     cls = AGENTS.load(name)
     shared = kind == "gru" and name not in NEVER_SHARED

@@ -1,5 +1,6 @@
 """Networks: steps and unrolls agree, memory is cleared, statistics are those of what was seen."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from comity.nets.distributions import Categorical, Choices
 from comity.nets.heads import PolicyHead
 from comity.nets.layers import LSTM, Convolution, Linear
 from comity.nets.torsos import Network, Normaliser, Torso
+from comity.nets.transformer import GTrXL
 from comity.play.specs import make_agent, make_game
 
 PLANES = Box((2, 5, 4), 0.0, 1.0)
@@ -22,6 +24,10 @@ NETWORKS = [
     Network(kind="gru", width=8, filters=(3,), stride=2, normalise=True),
     Network(kind="lstm", width=8, normalise=True, orthogonal=True),
     Network(kind="mlp", width=8, stack=2, overlaps=True),
+    Network(kind="mlp", width=8, clock=True),
+    Network(kind="gru", width=8, filters=(3,), clock=True, after=1),
+    Network(kind="gtrxl", width=8, heads=2, context=3, blocks=2, after=1),
+    Network(kind="gtrxl", width=8, heads=1, context=8, filters=(3,), clock=True),
 ]
 
 
@@ -36,11 +42,82 @@ def test_an_unroll_is_its_steps(network: Network) -> None:
     carry = torso.starts(3)
     for t in range(6):
         clear = resets[t]
-        carry = jax.tree.map(lambda x, c=clear: jnp.where(c[:, None], 0.0, x), carry)
+        carry = jax.tree.map(lambda x, c=clear: jnp.where(c.reshape(3, *[1] * (x.ndim - 1)), 0.0, x), carry)
         carry, now = torso.step(carry, obs[t])
         np.testing.assert_allclose(now, features[t], atol=1e-5)
     for own, last in zip(jax.tree.leaves(carry), jax.tree.leaves(memory), strict=True):
         np.testing.assert_allclose(own, last[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("network", [n for n in NETWORKS if n.clock or n.kind == "gtrxl"], ids=str)
+def test_an_unroll_goes_on_where_another_stopped(network: Network) -> None:
+    torso = Torso(network, PLANES, jax.random.key(0))
+    obs = jax.random.uniform(jax.random.key(1), (9, 2, *PLANES.shape))
+    resets = jnp.zeros((9, 2), jnp.bool_).at[6, 1].set(True)
+    whole, _ = torso.unroll(torso.starts(2), obs, resets)
+    first, memory = torso.unroll(torso.starts(2), obs[:4], resets[:4])
+    second, _ = torso.unroll(jax.tree.map(lambda x: x[-1], memory), obs[4:], resets[4:])
+    np.testing.assert_allclose(jnp.concatenate([first, second]), whole, atol=1e-5)
+
+
+def test_a_transformer_looks_back_as_far_as_its_context_and_not_across_episodes() -> None:
+    network = GTrXL(3, 8, 1, 2, 3, jax.random.key(0))
+    x = jax.random.normal(jax.random.key(1), (8, 1, 3))
+    resets = jnp.zeros((8, 1), jnp.bool_).at[5].set(True)
+    cache = jax.tree.map(lambda leaf: leaf[None], network.start())
+    depends = jax.jacobian(lambda x: network.unroll(cache, x, resets)[0][:, 0].sum(axis=-1))(x)[:, :, 0]
+    reached = np.abs(depends).sum(axis=-1) > 1e-9
+    expected = [[0 <= t - j <= 3 and not (t >= 5 > j) for j in range(8)] for t in range(8)]
+    np.testing.assert_array_equal(reached, expected)
+
+
+def test_attention_by_hand() -> None:
+    network = GTrXL(4, 4, 1, 2, 2, jax.random.key(0))
+    block = network.blocks[0]
+    block = eqx.tree_at(
+        lambda b: (b.content_bias, b.position_bias), block,
+        tuple(jax.random.normal(jax.random.key(i), (2, 2)) for i in (5, 6)),
+    )  # fmt: skip
+    network = eqx.tree_at(lambda n: n.blocks, network, (block,))
+    x = jax.random.normal(jax.random.key(1), (2, 4))
+    cache = network.start()
+    for t in range(2):
+        cache, out = network.step(cache, x[t])
+    inputs = np.asarray(x) @ np.asarray(network.enter.weight)
+
+    def norm(row: np.ndarray) -> np.ndarray:
+        return (row - row.mean()) / np.sqrt(row.var() + 1e-5)
+
+    query, key, value = np.split(np.stack([norm(r) for r in inputs]) @ np.asarray(block.project.weight), 3, 1)
+    waves = [[np.sin(d), np.sin(d * 0.01), np.cos(d), np.cos(d * 0.01)] for d in range(2)]
+    place = np.asarray(waves) @ np.asarray(block.position.weight)
+    seen = np.zeros(4)
+    for head in range(2):
+        part = slice(2 * head, 2 * head + 2)
+        u, v = np.asarray(block.content_bias)[head], np.asarray(block.position_bias)[head]
+        q = query[1, part]
+        score = [(q + u) @ key[j, part] + (q + v) @ place[1 - j, part] for j in range(2)]
+        share = np.exp(np.asarray(score) / np.sqrt(2.0))
+        seen[part] = share / share.sum() @ value[:, part]
+    expected = block.finish(jnp.asarray(inputs[1]), jnp.asarray(seen, jnp.float32))
+    np.testing.assert_allclose(out, expected, atol=1e-5)
+
+
+def test_a_new_transformer_hardly_mixes_steps() -> None:
+    network = GTrXL(8, 8, 2, 2, 4, jax.random.key(0))
+    x = jax.random.normal(jax.random.key(1), (8,))
+    _, out = network.step(network.start(), x)
+    past = network.enter(x)
+    assert np.linalg.norm(out - past) < 0.5 * np.linalg.norm(past)
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [("heads", {"width": 10, "heads": 4}), ("context", {"context": 0}), ("blocks", {"blocks": 0})],
+)
+def test_impossible_transformers_are_refused(field: str, settings: dict[str, int]) -> None:
+    with pytest.raises(ComityError, match=f"network.{field}"):
+        Network(kind="gtrxl", **settings)  # type: ignore[arg-type]
 
 
 def test_lstm_by_hand() -> None:

@@ -73,7 +73,7 @@ def choices(action: Space) -> int:
 
 def estimate(critic: Critic, torso: Torso, data: Streams, next_obs: PyTree) -> Estimate:
     """Values along streams. The critic's memory starts empty with the rollout."""
-    features, memory = torso.unroll(torso.starts(data.reward.shape[1]), data.obs, data.resets)
+    features, memory = torso.unroll(torso.starts(data.reward.shape[1], data.age), data.obs, data.resets)
     out = critic.read(features)
 
     def look(part: slice) -> Array:

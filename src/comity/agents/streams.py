@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.errors import require
 from comity.core.types import Trajectory
 from comity.returns.advantages import gae
 
@@ -20,6 +22,7 @@ class Streams(NamedTuple):
     - `resets`: the memory is cleared before this step.
     - `weight`: 1 where the seat was in the game, else 0.
     - `carry`: the memory before the first step, leaves [stream, ...].
+    - `age`: how many steps the episode had lasted before the first step.
     """
 
     obs: PyTree
@@ -32,6 +35,7 @@ class Streams(NamedTuple):
     weight: Float[Array, "time stream"]
     successor: PyTree
     carry: PyTree
+    age: Int[Array, " stream"]
 
 
 def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
@@ -50,7 +54,24 @@ def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
         weight=join([joint.alive[i].astype(jnp.float32) for i in seats]),
         successor=join([joint.successor[i] for i in seats]),
         carry=join([joint.carry[i] for i in seats], axis=0),
+        age=join([joint.age for _ in seats], axis=0),
     )
+
+
+def minibatches(key: Key, count: int, epochs: int, parts: int) -> Int[Array, "steps streams"]:
+    """Which of `count` streams are in which part of a rollout, for all passes over it one after another."""
+    require(count % parts == 0, "minibatches", parts, f"a divisor of {count} streams")
+    orders = jax.vmap(lambda k: jax.random.permutation(k, count))(jax.random.split(key, epochs))
+    return orders.reshape(epochs * parts, count // parts)
+
+
+def pick(chosen: Int[Array, " chosen"], data: Streams, *more: PyTree) -> tuple[Any, ...]:
+    """Some of the streams, whole, with their memories, and of trees with leaves [time, stream, ...]."""
+    starts = {"carry": data.carry, "age": data.age}
+    steps = {name: value for name, value in data._asdict().items() if name not in starts}
+    steps, *others = jax.tree.map(lambda x: jnp.take(x, chosen, axis=1), (steps, *more))
+    starts = jax.tree.map(lambda x: jnp.take(x, chosen, axis=0), starts)
+    return (Streams(**steps, **starts), *others)
 
 
 def join(parts: list[PyTree], axis: int = 1) -> PyTree:

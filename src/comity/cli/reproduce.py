@@ -15,14 +15,14 @@ from rich.console import Console
 from rich.table import Table
 
 from comity.api import load_player, scripted_player
+from comity.cli.studies import coin_league, scaling
 from comity.core.errors import require
 from comity.core.files import write_atomically, write_json
 from comity.core.types import Environment, Player
 from comity.evaluate.claims import STUDIES, Study
-from comity.evaluate.league import League
+from comity.evaluate.league import League, by_kind
 from comity.evaluate.replay import replay
-from comity.evaluate.study import Measured, measure
-from comity.play.specs import make_game
+from comity.evaluate.study import Measured, measure, study_game
 from comity.play.zoo import FOLDER, zoo_recipe
 from comity.report import html, plots, replays, sections
 from comity.train.experiment import Experiment
@@ -36,10 +36,13 @@ SCRIPTED = ("always-cooperate", "always-defect", "tit-for-tat", "random")
 class Settings:
     """Reproduces a study: prints published numbers and Comity's side by side, writes figures and a page."""
 
-    study: tyro.conf.Positional[Literal["ipd", "coin", "negotiation", "ipd-loqa"]]  # which study
+    study: tyro.conf.Positional[
+        Literal["ipd", "coin", "negotiation", "ipd-loqa", "coin-loqa", "ipd-pola", "coin-league", "scaling"]
+    ]  # which study
     from_committed: bool = False  # take the zoo's trained players instead of training anew
-    seeds: int = 10  # how many seeds
+    seeds: int | None = None  # how many seeds; by default those of the study
     episodes: int = 200  # episodes of each pairing in each arrangement of the seats
+    minutes: float = 6.0  # scaling: CPU-minutes for each grid and agent
     out: Path | None = None  # folder of runs, figures and page; by default reproduce/STUDY
     json: bool = False  # print the comparison as JSON instead of a table
 
@@ -47,17 +50,23 @@ class Settings:
 def run(name: str, arguments: list[str]) -> int:
     """Trains or loads, measures, prints and writes."""
     settings = tyro.cli(Settings, args=arguments, prog="comity reproduce")
-    require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
-    study = STUDIES[settings.study]
-    game = make_game(study.game)
+    if settings.seeds is not None:
+        require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
     out = settings.out or Path("reproduce") / settings.study
+    if settings.study == "coin-league":
+        return coin_league.run(out, settings.episodes, settings.json)
+    if settings.study == "scaling":
+        return scaling.run(out, settings.minutes, settings.from_committed, settings.json)
+    study = STUDIES[settings.study]
+    game = study_game(study)
+    count = settings.seeds or study.seeds
     started = time.monotonic()
     if settings.from_committed:
-        sources = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(settings.seeds)]
+        sources = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(count)]
         players = [load_player(source) for source in sources]
         curves = json.loads((FOLDER / study.game / study.agent / "curves.json").read_text(encoding="utf-8"))
     else:
-        players, curves = _train(study, settings, out)
+        players, curves = _train(study, settings, count, out)
     scripted = {player: scripted_player(player, game) for player in SCRIPTED}
     measured, leagues = measure(study, game, players, scripted, settings.episodes)
     results = _results(study, settings, measured, time.monotonic() - started)
@@ -71,12 +80,12 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _train(study: Study, settings: Settings, out: Path) -> tuple[list[Player], list[Any]]:
+def _train(study: Study, settings: Settings, count: int, out: Path) -> tuple[list[Player], list[Any]]:
     from comity.cli.progress import Progress
     from comity.train.seeds import train_seeds
 
     experiment = Experiment.from_data(zoo_recipe(study.game, study.agent))
-    seeds = tuple(range(settings.seeds))
+    seeds = tuple(range(count))
     names = {seed: f"seed {seed}" for seed in seeds}
     with Progress(names, experiment.iterations, quiet=settings.json) as progress:
         command = "comity reproduce " + settings.study
@@ -98,7 +107,7 @@ def _results(study: Study, settings: Settings, measured: list[Measured], seconds
         "study": settings.study,
         "game": study.game,
         "agent": study.agent,
-        "seeds": settings.seeds,
+        "seeds": len(measured[0].seeds),
         "episodes": settings.episodes,
         "from_committed": settings.from_committed,
         "seconds": round(seconds, 1),
@@ -164,10 +173,15 @@ def _write_page(
         write_atomically(out / "cooperation.svg", bars.encode())
         parts.append(html.section("Cooperation in each state", html.figure(bars)))
     for horizon, league in leagues.items():
-        small = _by_kind(league, len(players), study.agent)
+        seeds, rest = len(players), league.players[len(players) :]
+        small = by_kind(
+            league, {study.agent: list(range(seeds))} | {n: [seeds + i] for i, n in enumerate(rest)}
+        )
         write_atomically(out / f"league-{horizon}.svg", plots.heat_map(small.players, small.mean).encode())
         parts.append(
-            sections.league_section(small, f"Episodes of {horizon} steps; all seeds of the agent as one.")
+            sections.league_section(
+                small, f"Episodes of {horizon} steps; all seeds of the agent as one, each with itself."
+            )
         )
     shown = [curve for curve in curves if curve]
     if shown:
@@ -179,24 +193,6 @@ def _write_page(
         f"{study.agent} in {study.game}", f"{len(players)} seeds beside the published results.", parts
     )
     write_atomically(out / "report.html", page.encode())
-
-
-def _by_kind(league: League, seeds: int, agent: str) -> League:
-    """A league in which all seeds of the agent are one player (with itself: every seed with every seed)."""
-    names = (agent, *league.players[seeds:])
-
-    def merge(table: np.ndarray) -> np.ndarray:
-        groups = [list(range(seeds)), *([i] for i in range(seeds, len(league.players)))]
-        return np.asarray([[table[np.ix_(a, b)].mean() for b in groups] for a in groups])
-
-    return dataclasses.replace(
-        league,
-        players=names,
-        mean=merge(league.mean),
-        low=merge(league.low),
-        high=merge(league.high),
-        samples=None,
-    )
 
 
 def _replays(out: Path, study: Study, game: Environment, players: list[Player]) -> str:

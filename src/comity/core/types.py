@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
@@ -109,7 +109,7 @@ class Environment(eqx.Module):
 
 
 class Trajectory(NamedTuple):
-    """What was played: leaves [time, batch, ...], but for `carry`, whose leaves are [batch, ...].
+    """What was played: leaves [time, batch, ...], but for `carry` and `age`, whose leaves are [batch, ...].
 
     - `obs`, `alive`: what each seat saw before it acted, and whether it was still in the game.
     - `action`, `extras`: what it did, and what its agent chose to keep (log-probability, value).
@@ -117,6 +117,7 @@ class Trajectory(NamedTuple):
     - `step`: the game's answer; `step.obs` is the true successor.
     - `successor`: extras of a look at `step.obs`, valid where an episode ended and in the last step.
     - `view`, `next_view`: the game's privileged view before the step, and of its true successor.
+    - `age`: how many steps each game had lasted at the start.
     """
 
     obs: PerSeat[PyTree]
@@ -128,6 +129,7 @@ class Trajectory(NamedTuple):
     successor: PerSeat[PyTree]
     view: PyTree
     next_view: PyTree
+    age: Int[Array, " batch"]
 
 
 Simulate = Callable[..., Trajectory]  # of the parameters in every seat, a key, and perhaps agents

@@ -35,6 +35,7 @@ class Study:
     agent: str
     claims: tuple[Claim, ...]
     note: str
+    seeds: int = 10
 
 
 STUDIES = {
@@ -88,6 +89,38 @@ STUDIES = {
             Claim("against random", "own", "random", 16, published=0.261),
         ),
         "Published: the authors' ten checkpoints at each horizon; against random, the paper's league.",
+    ),
+    "coin-loqa": Study(
+        "coin",
+        "loqa",
+        (
+            Claim("self-play", "self", horizon=50, published=0.316, must=0.30),
+            Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.353, must=0.34),
+            Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.320),
+            Claim("against always-defect", "own", "always-defect", 50, published=-0.053, must=-0.06),
+            Claim("  always-defect earns", "other", "always-defect", 50, published=0.114),
+            Claim("self-play", "self", horizon=16, published=0.300),
+            Claim("with always-cooperate", "own", "always-cooperate", 16, published=0.364),
+            Claim("against always-defect", "own", "always-defect", 16, published=-0.107),
+        ),
+        "Published: the authors' ten checkpoints at each horizon.",
+    ),
+    "ipd-pola": Study(
+        "prisoners-dilemma",
+        "pola",
+        (
+            Claim("self-play", "self", horizon=32, published=0.33, must=0.28),
+            Claim("against always-defect", "own", "always-defect", 32, published=0.0, must=-0.05),
+            Claim("with always-cooperate", "own", "always-cooperate", 32),
+            Claim("P(C) at the start", "cooperates", "start", 32, published=1.0),
+            Claim("P(C) after CC", "cooperates", "CC", 32, published=1.0),
+            Claim("P(C) after CD", "cooperates", "CD", 32, published=0.0),
+            Claim("P(C) after DC", "cooperates", "DC", 32, published=1.0),
+            Claim("P(C) after DD", "cooperates", "DD", 32, published=0.0),
+        ),
+        "POLA's payoffs: CC .33, CD -.335, DC .665, DD 0; policies with memory (GRU). The paper shows curves "
+        "close to what tit-for-tat earns, whose numbers stand here.",
+        seeds=5,
     ),
     "negotiation": Study(
         "negotiation",

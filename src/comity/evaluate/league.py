@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +71,29 @@ class League:
                 numbers = (self.mean[i, j], self.low[i, j], self.high[i, j])
                 writer.writerow([player, opponent, *(f"{x:.6f}" for x in numbers)])
         write_atomically(path, text.getvalue().encode())
+
+
+def by_kind(league: League, kinds: Mapping[str, list[int]]) -> League:
+    """A league in which some players count as one of a kind: the mean over all pairings of two kinds.
+
+    A kind meets itself as it is trained: each of its players with itself.
+    """
+    groups = list(kinds.values())
+
+    def merge(table: Matrix) -> Matrix:
+        rows = [[table[np.ix_(a, b)].mean() for b in groups] for a in groups]
+        merged = np.asarray(rows)
+        np.fill_diagonal(merged, [np.diag(table)[group].mean() for group in groups])
+        return merged
+
+    return replace(
+        league,
+        players=tuple(kinds),
+        mean=merge(league.mean),
+        low=merge(league.low),
+        high=merge(league.high),
+        samples=None,
+    )
 
 
 def read_league(path: Path) -> League:

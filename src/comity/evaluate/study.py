@@ -11,6 +11,8 @@ from comity.evaluate.behaviour import behaviour
 from comity.evaluate.claims import Claim, Study
 from comity.evaluate.league import League, play_league
 from comity.evaluate.statistics import Interval, bootstrap_mean
+from comity.play.specs import game_from_data
+from comity.play.zoo import zoo_recipe
 
 TREMBLE = 0.05
 
@@ -45,6 +47,12 @@ class Measured(NamedTuple):
             "seeds": [round(float(x), 4) for x in self.seeds],
             "holds": self.holds,
         }
+
+
+def study_game(study: Study) -> Environment:
+    """The game of a study, with the settings that its players were trained with."""
+    game: Environment = game_from_data(zoo_recipe(study.game, study.agent)["game"])
+    return game
 
 
 def measure(

@@ -151,7 +151,8 @@ class CommonsHarvest(Environment):
         here = jnp.asarray(own.apple_of, jnp.int32)[moved]  # out: the last entry, where no apple grows
         grows = here[:, None] == jnp.arange(len(own.apples))[None, :]
         bites = jnp.any(grows & state.apples[None, :], axis=1)
-        eaten = jnp.any(grows, axis=0) & state.apples
+        covered = jnp.any(grows, axis=0)
+        eaten = covered & state.apples
 
         fires = alive & (action == ZAP) & self.may_zap(state)
         zapped, beam = self.zap(moved, facing, fires)
@@ -163,7 +164,6 @@ class CommonsHarvest(Environment):
 
         grown = chance.growth < self.growth_chance(state)
         under = jnp.any(grows & grown[None, :], axis=1)
-        covered = jnp.any(grows, axis=0)
         near = self.apples_near(state.apples)
         state = HarvestState(
             cells=jnp.where(back, returns, jnp.where(hit, -1, moved)),

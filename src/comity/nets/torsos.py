@@ -1,27 +1,29 @@
-"""Torsos turn observations into features: a table, a perceptron, convolutions, any of them with memory."""
+"""Torsos turn observations into features: a table, a perceptron, convolutions, the last two with memory."""
 
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError, require
 from comity.core.spaces import Discrete, Space
 from comity.nets.layers import GRU, LSTM, Convolution, Linear
+from comity.nets.transformer import GTrXL
 
 HIDDEN_SCALE = 2.0**0.5
-RECURRENT: dict[str, type[GRU] | type[LSTM]] = {"gru": GRU, "lstm": LSTM}
+CLOCK = 2  # numbers that tell the time
 T = TypeVar("T")
 
 
 class Network(eqx.Module):
     """The shape of a policy's or a critic's network."""
 
-    kind: Literal["tabular", "mlp", "gru", "lstm"] = "gru"  # a table, a perceptron, or a recurrent net
+    kind: Literal["tabular", "mlp", "gru", "lstm", "gtrxl"] = "gru"
+    """a table, a perceptron, a recurrent net, or a gated transformer that looks back over some steps"""
     width: int = 64  # units of a hidden layer and of the memory
     depth: int = 1  # dense layers (before the memory in a recurrent net)
     after: int = 0  # dense layers after the memory; the first also sees what the memory saw
@@ -30,6 +32,10 @@ class Network(eqx.Module):
     shared: bool = False  # whether policy and critic share all but their heads
     filters: tuple[int, ...] = ()  # in games seen as planes: planes of the 3 x 3 convolutions that come first
     stride: int = 1  # how far these move at each place
+    blocks: int = 1  # with gtrxl: blocks of attention
+    heads: int = 4  # with gtrxl: heads of each block
+    context: int = 32  # with gtrxl: how many earlier steps are looked back at
+    clock: bool = False  # whether to see how many steps the episode has lasted
     normalise: bool = False  # whether observations are brought to their running mean 0 and variance 1
     orthogonal: bool = False  # whether dense layers start with orthogonal weights instead of normal ones
     precision: Literal["float32", "bfloat16"] = "float32"  # of what is computed; weights stay float32
@@ -40,7 +46,11 @@ class Network(eqx.Module):
         if self.filters:
             require(self.stack == 1, "network.stack", self.stack, "1 with network.filters")
             require(not self.overlaps, "network.overlaps", self.overlaps, "false with network.filters")
-        require(self.width >= 1, "network.width", self.width, "at least 1")
+        for name in ("width", "blocks", "heads", "context"):
+            require(getattr(self, name) >= 1, f"network.{name}", getattr(self, name), "at least 1")
+        if self.kind == "gtrxl":
+            fits = self.width % self.heads == 0
+            require(fits, "network.heads", self.heads, f"a divisor of network.width, which is {self.width}")
         require(self.depth >= 0, "network.depth", self.depth, "at least 0")
         require(self.after >= 0, "network.after", self.after, "at least 0")
         require(self.stack >= 1, "network.stack", self.stack, "at least 1")
@@ -49,6 +59,7 @@ class Network(eqx.Module):
             require(not self.overlaps, "network.overlaps", self.overlaps, "false for a table")
             require(not self.filters, "network.filters", self.filters, "empty for a table")
             require(not self.normalise, "network.normalise", self.normalise, "false for a table")
+            require(not self.clock, "network.clock", self.clock, "false for a table")
 
     def check(self, observation: Space) -> None:
         """Raises if the network cannot read the observation."""
@@ -74,10 +85,11 @@ def refuse_normaliser(*networks: Network) -> None:
 
 
 class TorsoMemory(NamedTuple):
-    """The observations before this one, newest first, and the recurrent state; empty where not used."""
+    """The observations before this one, newest first, the recurrent state, the time; empty if not used."""
 
     earlier: tuple[Float[Array, "... flat"], ...]
     hidden: PyTree
+    clock: PyTree = ()
 
 
 class Normaliser(eqx.Module):
@@ -122,10 +134,11 @@ class Torso(eqx.Module):
     stack: int = eqx.field(static=True)
     overlaps: bool = eqx.field(static=True)
     precision: str = eqx.field(static=True)
+    clock: bool = eqx.field(static=True)
     normaliser: Normaliser | None
     convolutions: tuple[Convolution, ...]
     layers: tuple[Linear, ...]
-    memory: GRU | LSTM | None
+    memory: GRU | LSTM | GTrXL | None
     after: tuple[Linear, ...]
 
     def __init__(self, network: Network, observation: Space, key: Key) -> None:
@@ -133,15 +146,15 @@ class Torso(eqx.Module):
         self.stack = network.stack
         self.overlaps = network.overlaps
         self.precision = network.precision
+        self.clock = network.clock
         self.normaliser = Normaliser(spaces.flat_size(observation)) if network.normalise else None
-        recurrent = RECURRENT.get(network.kind)
         depth = 0 if network.kind == "tabular" else network.depth
-        after = network.after if recurrent else 0
         layer_key, memory_key, after_key = jax.random.split(key, 3)
         self.convolutions = _convolutions(network, observation, jax.random.fold_in(layer_key, 0))
         sizes = [self._inputs] + [network.width] * depth
         self.layers = _dense_layers(sizes, layer_key, network.orthogonal)
-        self.memory = recurrent(sizes[-1], network.width, memory_key) if recurrent else None
+        self.memory = _memory(network, sizes[-1], memory_key)
+        after = network.after if self.memory is not None else 0
         joined = [network.width + sizes[-1]] + [network.width] * after
         self.after = _dense_layers(joined, after_key, network.orthogonal) if after else ()
 
@@ -161,9 +174,9 @@ class Torso(eqx.Module):
             _, height, width = self._planes
             for layer in self.convolutions:
                 height, width = ((n - 1) // layer.stride + 1 for n in (height, width))
-            return int(self.convolutions[-1].bias.shape[0]) * height * width
+            return int(self.convolutions[-1].bias.shape[0]) * height * width + CLOCK * self.clock
         planes = self._planes[0] if self.overlaps else 0
-        return spaces.flat_size(self.observation) * self.stack + planes**2
+        return spaces.flat_size(self.observation) * self.stack + planes**2 + CLOCK * self.clock
 
     @property
     def _planes(self) -> tuple[int, ...]:
@@ -181,21 +194,24 @@ class Torso(eqx.Module):
         """The memory at the start of an episode."""
         flat = spaces.flat_size(self.observation)
         earlier = tuple(jnp.zeros(flat, jnp.float32) for _ in range(self._kept))
-        return TorsoMemory(earlier, () if self.memory is None else self.memory.start())
+        clock = jnp.float32(0.0) if self.clock else ()
+        return TorsoMemory(earlier, () if self.memory is None else self.memory.start(), clock)
 
-    def starts(self, count: int) -> TorsoMemory:
-        """That memory for each of `count` streams side by side."""
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), self.start())
+    def starts(self, count: int, age: Int[Array, " count"] | None = None) -> TorsoMemory:
+        """That memory for each of `count` streams side by side, whose episodes have lasted `age` steps."""
+        memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), self.start())
+        return memory._replace(clock=age.astype(jnp.float32)) if self.clock and age is not None else memory
 
     def step(self, carry: TorsoMemory, obs: PyTree) -> tuple[TorsoMemory, Float[Array, "... features"]]:
         """The memory after an observation, and the features of it."""
         now = self._encode(obs)
-        x = self._dense(self._gather((now, *carry.earlier)))
+        x = self._dense(self._gather((now, *carry.earlier)), carry.clock)
         earlier = (now, *carry.earlier)[: self._kept]
+        clock = carry.clock + 1.0 if self.clock else ()
         if self.memory is None:
-            return TorsoMemory(earlier, ()), self._precise(x)
+            return TorsoMemory(earlier, (), clock), self._precise(x)
         hidden, y = self._quick(self.memory).step(self._quick(carry.hidden), x)
-        return TorsoMemory(earlier, self._precise(hidden)), self._precise(self._finish(x, y))
+        return TorsoMemory(earlier, self._precise(hidden), clock), self._precise(self._finish(x, y))
 
     def seen(self, obs: PyTree, weight: Float[Array, "..."]) -> "Torso":
         """The torso after its statistics took in some more observations, each with its weight."""
@@ -208,10 +224,12 @@ class Torso(eqx.Module):
         now = spaces.encode(self.observation, obs)
         return now if self.normaliser is None else self.normaliser(now)
 
-    def _dense(self, x: Float[Array, "... inputs"]) -> Array:
+    def _dense(self, x: Float[Array, "... inputs"], clock: PyTree) -> Array:
         x = self._quick(x)
         if self.convolutions:
             x = self._convolve(x)
+        if self.clock:
+            x = jnp.concatenate([x, self._quick(jnp.stack([jnp.log1p(clock) / 7.0, clock / 1000.0], -1))], -1)
         return _through(self._quick(self.layers), x)
 
     def _convolve(self, x: Float[Array, "... flat"]) -> Array:
@@ -232,17 +250,16 @@ class Torso(eqx.Module):
     ) -> tuple[Float[Array, "time ... features"], TorsoMemory]:
         """The features of a whole trajectory, time first, and the memory after each step.
 
-        With memory, whole steps run one after another, and are computed again on the way back: what a
-        step needs stays in the processor's cache, which was twice as fast on a CPU as projecting the
-        inputs of all steps at once.
+        Small recurrent nets run whole steps one after another and compute them again on the way back: what a
+        step needs stays in the processor's cache, which was twice as fast on a CPU as projecting the inputs
+        of all steps at once. Convolutions are far slower that way, and are applied to all steps at once.
         """
-        if self.memory is None:
+        if self.memory is None or isinstance(self.memory, GTrXL) or self.convolutions:
             return self._unroll_at_once(carry, obs, resets)
 
         def advance(carry: TorsoMemory, step: tuple[PyTree, Array]) -> tuple[TorsoMemory, PyTree]:
             seen, reset = step
-            carry = jax.tree.map(lambda x: jnp.where(reset[..., None], 0.0, x), carry)
-            carry, features = self.step(carry, seen)
+            carry, features = self.step(_cleared(carry, reset), seen)
             return carry, (features, carry)
 
         _, (features, memory) = jax.lax.scan(jax.checkpoint(advance), carry, (obs, resets))
@@ -254,8 +271,23 @@ class Torso(eqx.Module):
         seen = [self._encode(obs)]
         for first in carry.earlier:
             seen.append(_delay(seen[-1], first, resets))
-        x = self._precise(self._dense(self._gather(tuple(seen))))
-        return x, TorsoMemory(tuple(seen[: self._kept]), ())
+        clock: PyTree = _clock(carry.clock, resets) if self.clock else ()
+        x = self._dense(self._gather(tuple(seen)), clock)
+        after = TorsoMemory(tuple(seen[: self._kept]), (), clock + 1.0 if self.clock else ())
+        if self.memory is None:
+            return self._precise(x), after
+        memory, hidden = self._quick(self.memory), self._quick(carry.hidden)
+        if isinstance(memory, GTrXL):
+            y, hidden = memory.unroll(hidden, x, resets)
+        else:
+
+            def advance(hidden: PyTree, step: tuple[Array, Array]) -> tuple[PyTree, PyTree]:
+                x, reset = step
+                hidden, y = memory.step(_cleared(hidden, reset), x)
+                return hidden, (y, hidden)
+
+            _, (y, hidden) = jax.lax.scan(jax.checkpoint(advance), hidden, (x, resets))
+        return self._precise(self._finish(x, y)), after._replace(hidden=self._precise(hidden))
 
     def _gather(self, seen: tuple[Array, ...]) -> Array:
         """What the first layer sees: the last observations, and how their planes overlap.
@@ -273,6 +305,33 @@ class Torso(eqx.Module):
 
     def _finish(self, x: Array, y: Array) -> Array:
         return _through(self._quick(self.after), jnp.concatenate([y, x], axis=-1)) if self.after else y
+
+
+def _memory(network: Network, inputs: int, key: Key) -> GRU | LSTM | GTrXL | None:
+    if network.kind == "gtrxl":
+        return GTrXL(inputs, network.width, network.blocks, network.heads, network.context, key)
+    if network.kind in ("gru", "lstm"):
+        return (GRU if network.kind == "gru" else LSTM)(inputs, network.width, key)
+    return None
+
+
+def _cleared(memory: T, reset: Bool[Array, "..."]) -> T:
+    """A memory, emptied where an episode begins."""
+
+    def clear(x: Array) -> Array:
+        return jnp.where(reset.reshape(reset.shape + (1,) * (x.ndim - reset.ndim)), jnp.zeros_like(x), x)
+
+    return jax.tree.map(clear, memory)
+
+
+def _clock(first: Float[Array, "..."], resets: Bool[Array, "time ..."]) -> Float[Array, "time ..."]:
+    """How many steps each episode has lasted before each step of a trajectory."""
+
+    def advance(clock: Array, reset: Array) -> tuple[Array, Array]:
+        clock = jnp.where(reset, 0.0, clock)
+        return clock + 1.0, clock
+
+    return jax.lax.scan(advance, first, resets)[1]
 
 
 def _as(tree: T, kind: Any) -> T:

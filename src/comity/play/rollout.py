@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
@@ -16,12 +16,13 @@ from comity.core.types import Agent, Environment, Occupant, PerSeat, Simulate, T
 
 
 class Table(NamedTuple):
-    """A batch of games under way: leaves [batch, ...]."""
+    """A batch of games under way: leaves [batch, ...]; `age` is how many steps each has lasted."""
 
     state: PyTree
     obs: PerSeat[PyTree]
     alive: PerSeat[Bool[Array, " batch"]]
     carry: PerSeat[PyTree]
+    age: Int[Array, " batch"]
 
 
 def begin(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: Key) -> Table:
@@ -55,7 +56,8 @@ def _new_table(
     batch = jax.tree.leaves(obs)[0].shape[0]
     present = jax.vmap(game.present)(state)
     alive = tuple(jnp.broadcast_to(here, (batch,)) for here in present)
-    return Table(state, obs, alive, _start_memories(occupants, len(game.seats), batch))
+    memories = _start_memories(occupants, len(game.seats), batch)
+    return Table(state, obs, alive, memories, jnp.zeros(batch, jnp.int32))
 
 
 def rollout(
@@ -86,14 +88,16 @@ def rollout(
         def new_games(table: Table) -> Table:
             return begin_again(game, occupants, table, reset_key, done)
 
-        after = Table(state, step.obs, step.alive, carry)
+        after = Table(state, step.obs, step.alive, carry, table.age + 1)
         after = jax.lax.cond(jnp.any(done), new_games, lambda table: table, after)
         views = jax.vmap(game.view)(table.state), jax.vmap(game.view)(state)
         return after, (table.obs, table.alive, action, extras, step, successor, views)
 
     inputs = (jax.random.split(key, length), jnp.arange(length) == length - 1)
     after, (obs, alive, action, extras, step, successor, views) = jax.lax.scan(advance, table, inputs)
-    return Trajectory(obs, alive, action, extras, table.carry, step, successor, *views), after
+    view, next_view = views
+    played = Trajectory(obs, alive, action, extras, table.carry, step, successor, view, next_view, table.age)
+    return played, after
 
 
 def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int) -> Simulate:

@@ -68,6 +68,21 @@ def learning_curves(
         return _svg(figure)
 
 
+def points(lines: Mapping[str, Sequence[tuple[float, float]]], xlabel: str, ylabel: str) -> str:
+    """Points joined by lines, one colour for each name."""
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+        for colour, (name, line) in zip(_cycle(len(lines)), lines.items(), strict=True):
+            if line:
+                axes.plot(*zip(*line, strict=True), color=colour, label=name, marker="o", linewidth=1.6)
+        axes.set_xlabel(xlabel)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel(ylabel)
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False, fontsize=9)
+        return _svg(figure)
+
+
 def heat_map(
     names: Sequence[str], mean: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None
 ) -> str:

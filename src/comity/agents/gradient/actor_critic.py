@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.policies import Policy
@@ -126,11 +126,16 @@ class ActorCritic(eqx.Module):
         return (policy_carry, value_carry), distribution, value
 
     def unroll(
-        self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."], seen: PyTree = None
+        self,
+        carry: PyTree,
+        obs: PyTree,
+        resets: Bool[Array, "time ..."],
+        seen: PyTree = None,
+        age: Int[Array, "..."] | None = None,
     ) -> tuple[Distribution, Float[Array, "time ..."]]:
         """The same for a whole trajectory, time first, with the value in units of `scale`.
 
-        `seen` is what the value sees if not `obs`.
+        `seen` is what the value sees if not `obs`; episodes have lasted `age` steps before.
         """
         features, _ = self.policy.torso.unroll(carry[0], obs, resets)
         distribution = self.policy.of(features, obs)
@@ -141,7 +146,7 @@ class ActorCritic(eqx.Module):
             value_features, _ = self.value_torso.unroll(carry[1], obs, resets)
         else:
             value_features, _ = self.value_torso.unroll(
-                self.value_torso.starts(resets.shape[1]), seen, resets
+                self.value_torso.starts(resets.shape[1], age), seen, resets
             )
         return distribution, self.value_head(value_features)
 

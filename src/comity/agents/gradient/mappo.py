@@ -96,7 +96,7 @@ class MAPPO(IPPO):
         torso, head = state.net.value_torso, state.net.value_head
         assert torso is not None
         assert head is not None
-        features, memory = torso.unroll(torso.starts(data.reward.shape[1]), seen, data.resets)
+        features, memory = torso.unroll(torso.starts(data.reward.shape[1], data.age), seen, data.resets)
         value = head(features)
 
         def look(part: slice) -> Array:

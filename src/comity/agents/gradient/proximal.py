@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import ActorCritic, ActorCriticAgent, Extras, LearnerState, linear
-from comity.agents.streams import Streams, streams
+from comity.agents.streams import Streams, minibatches, pick, streams
 from comity.core.errors import require
 from comity.core.types import Experience
 from comity.nets.distributions import Distribution
@@ -66,7 +66,7 @@ class Proximal(ActorCriticAgent):
 
         def loss(net: ActorCritic, part: PyTree, seen: PyTree) -> tuple[Array, dict[str, Array]]:
             data, advantage, target = part
-            policy, value = net.unroll(data.carry, data.obs, data.resets, seen)
+            policy, value = net.unroll(data.carry, data.obs, data.resets, seen, data.age)
             if self.normalise_advantages == "minibatch":
                 advantage = normalise(advantage, data.weight)
             return self.objective(policy, value, data, advantage, target, entropy_weight)
@@ -81,7 +81,7 @@ class Proximal(ActorCriticAgent):
             state, norm = self.descend(state, gradient, experience.progress)
             return state, {**metrics, "gradient_norm": norm}
 
-        parts = self.parts(key, data.reward.shape[1])
+        parts = minibatches(key, data.reward.shape[1], self.epochs, self.minibatches)
         if self.target_kl > 0 and self.kl_rule == "stop":
             state, metrics = self._until_moved(learn, state, parts)
         else:
@@ -113,15 +113,6 @@ class Proximal(ActorCriticAgent):
         total = -gain - entropy_weight * entropy + self.value_weight * value_loss
         kl = weighted_mean(approximate_kl(log_ratio), data.weight)
         return total, {"loss": total, "entropy": entropy, "value_loss": value_loss, "kl": kl}
-
-    def parts(self, key: Key, count: int) -> Int[Array, "steps streams"]:
-        """Which streams are in which minibatch, all epochs one after another."""
-        require(
-            count % self.minibatches == 0, "minibatches", self.minibatches, f"a divisor of {count} streams"
-        )
-        keys = jax.random.split(key, self.epochs)
-        orders = jax.vmap(lambda k: jax.random.permutation(k, count))(keys)
-        return orders.reshape(self.epochs * self.minibatches, count // self.minibatches)
 
     def _rescaled(self, state: LearnerState, target: Array, weight: Array) -> LearnerState:
         """The state with the scale of values brought up to date, and the head with it if asked for."""
@@ -161,12 +152,3 @@ class Proximal(ActorCriticAgent):
         """A smaller step size after the policy moved twice as far as aimed at, a larger one after half."""
         slower = jnp.where(kl > 2.0 * self.target_kl, pace / 1.5, pace)
         return jnp.clip(jnp.where(kl < 0.5 * self.target_kl, pace * 1.5, slower), *PACES)
-
-
-def pick(
-    chosen: Int[Array, " streams"], data: Streams, *more: Float[Array, "time stream"]
-) -> tuple[Streams, *tuple[Float[Array, "time stream"], ...]]:
-    """Some of the streams, whole, with their memories."""
-    part = jax.tree.map(lambda x: jnp.take(x, chosen, axis=1), (data._replace(carry=()), *more))
-    carry = jax.tree.map(lambda x: jnp.take(x, chosen, axis=0), data.carry)
-    return (part[0]._replace(carry=carry), *part[1:])

@@ -63,21 +63,19 @@ class Harvester(Scripted):
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
         pick_key, way_key, look_key = jax.random.split(key, 3)
-        wanted = self.wants(plane(obs, APPLE))
-        blocked = plane(obs, OUTSIDE, WALL, *PLAYERS)
+        apples = plane(obs, APPLE)
+        wanted = self.wants(apples)
+        enters = ~plane(obs, OUTSIDE, WALL, *PLAYERS) & (wanted | ~apples)  # spared apples are not stepped on
         rows, columns = np.indices((11, 11))
         far = np.abs(rows - ROW) + np.abs(columns - COLUMN)
         jitter = jax.random.uniform(pick_key, (11, 11))
         best = jnp.argmin(jnp.where(wanted, jnp.asarray(far, jnp.float32) + 0.5 * jitter, 1e3))
         down, right = best // 11 - ROW, best % 11 - COLUMN
         gains = jnp.stack([-down, down, -right, right]).astype(jnp.float32)
-        free = jnp.stack([~blocked[ROW + row, COLUMN + column] for row, column in STEPS])
-        tempted = ~wanted.reshape(-1) & plane(obs, APPLE).reshape(-1)  # cells that it would rather not enter
-        spared = jnp.stack([~tempted[(ROW + row) * 11 + COLUMN + column] for row, column in STEPS])
-        good = (gains > 0) & free & spared
+        free = jnp.stack([enters[ROW + row, COLUMN + column] for row, column in STEPS])
+        good = (gains > 0) & free & jnp.any(wanted)
         score = jnp.where(good, gains + jax.random.uniform(way_key, (4,)), -1.0)
-        walk = jnp.where(jnp.any(good), 1 + jnp.argmax(score), self._look_around(free & spared, look_key))
-        action = jnp.where(jnp.any(wanted), walk, self._look_around(free & spared, look_key))
+        action = jnp.where(jnp.any(good), FORWARD + jnp.argmax(score), self._look_around(free, look_key))
         if self.zaps:
             others = plane(obs, *PLAYERS)
             in_reach = jnp.stack([others[ROW + row, COLUMN + column] for row, column in BEAM])

@@ -77,6 +77,17 @@ class Other(NamedTuple):
     action: PyTree
 
 
+class Lesson(NamedTuple):
+    """What a critic learns from, leaves [time, stream, ...]: streams, their successors, and the rewards.
+
+    There is one reward, or two: one's own and that of the others together.
+    """
+
+    data: Streams
+    next_obs: PyTree
+    rewards: tuple[Float[Array, "time stream"], ...]
+
+
 class ShapingActorCritic(Agent):
     """A policy gradient learner whose advantage has a term of the others' advantages."""
 
@@ -123,6 +134,11 @@ class ShapingActorCritic(Agent):
     @property
     def target_trace(self) -> float:
         """Lambda of the targets of a critic of states."""
+        return 0.0
+
+    @property
+    def action_trace(self) -> float:
+        """Lambda of the targets of a critic of actions."""
         return 0.0
 
     @property
@@ -197,13 +213,14 @@ class ShapingActorCritic(Agent):
         """One step of gradient ascent along the shaped advantages."""
         data = streams(experience.joint, experience.seats)
         shaped = self.shaped(state, experience)
+        lesson = self.lesson(experience.joint, experience.seats)
         entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
 
         def loss(policy, critic):  # type: ignore[no-untyped-def]
             distribution = policy.unroll(data.carry[0], data.obs, data.resets)
             gain = weighted_mean(shaped.total * distribution.log_prob(data.extras.raw), data.weight)
             entropy = weighted_mean(distribution.entropy(), data.weight)
-            critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
+            critic_loss = self.critic_loss(critic, policy.torso, state, lesson)
             total = -gain - entropy_weight * entropy + critic_loss
             return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
 
@@ -236,36 +253,39 @@ class ShapingActorCritic(Agent):
             total = total * jax.vmap(partial(time_discount, discount=self.discount), 1, 1)(ended)
         return jax.lax.stop_gradient(Shaped(own, so_far, term, total))
 
+    def lesson(self, joint: Trajectory, seats: tuple[int, ...]) -> Lesson:
+        """What the critic learns from in a rollout in which some seats learn."""
+        of_actions, own_seat = self.critic_kind == "action-value", seats[0]
+        if self.opponent_critic == "own-view" and self.learn_from == "all":
+            seats = tuple(range(len(joint.obs)))
+        data = views(joint, seats, own_seat, of_actions)
+        rewards: tuple[Array, ...] = (data.reward,)
+        if self.opponent_critic == "learned":
+            rewards = (data.reward, others_reward(joint, seats))
+        return Lesson(data, successors(joint, seats), rewards)
+
     def critic_loss(
-        self,
-        critic: Critic,
-        torso: Torso | None,
-        state: ShapingState,
-        joint: Trajectory,
-        seats: tuple[int, ...],
+        self, critic: Critic, torso: Torso | None, state: ShapingState, lesson: Lesson
     ) -> Float[Array, ""]:
-        """Huber loss to targets of the slow critic: TD(lambda) for values, SARSA for action values.
+        """Huber loss to targets of the slow critic: TD(lambda) for values, SARSA(lambda) for action values.
 
         After-states are values that are learned twice: as they are seen, and before chance has its say.
         """
-        own_seat = seats[0]
-        if self.opponent_critic == "own-view" and self.learn_from == "all":
-            seats = tuple(range(len(joint.obs)))
-        data = views(joint, seats, own_seat, critic.actions > 0)
-        next_obs = successors(joint, seats)
+        data, next_obs, rewards = lesson
         torso = critic.torso if critic.torso is not None else torso
         assert torso is not None
         now = estimate(critic, torso, data, next_obs)
         slow_torso = state.target.torso if state.target.torso is not None else state.policy.torso
         slow = jax.lax.stop_gradient(estimate(state.target, slow_torso, data, next_obs))
-        rewards = [data.reward]
-        if critic.rewards == 2:
-            rewards.append(others_reward(joint, seats))
         losses = []
         for i, reward in enumerate(rewards):
             if self.critic_kind == "action-value":
-                following = jnp.where(data.terminated, 0.0, slow.next_chosen[..., i])
-                target = reward + self.discount * following
+                chosen, following = slow.chosen[..., i], slow.next_chosen[..., i]
+                target = reward + self.discount * jnp.where(data.terminated, 0.0, following)
+                if self.action_trace > 0:
+                    target = chosen + advantages(
+                        data._replace(reward=reward), chosen, following, self.discount, self.action_trace
+                    )
             elif self.critic_kind == "after-state":
                 target = self._returns(data._replace(reward=reward), slow, i)
                 # What follows a step is worth the return from the next one on, where there is one.

@@ -85,6 +85,11 @@ class DiceLookahead(PolicyAgent):
         return 0.0, 0.0
 
     @property
+    def reach(self) -> float:
+        """The largest change (KL) of another's policy in one imagined step; 0 for no limit."""
+        return 0.0
+
+    @property
     def passes(self) -> int:
         """How many steps I take in one iteration, each after a new look ahead."""
         return 1
@@ -185,8 +190,8 @@ class DiceLookahead(PolicyAgent):
 
             ways = [jax.grad(value)(rival, turn, acts, played) for turn, rival in enumerate(rivals, 1)]
             rivals = tuple(
-                jax.tree.map(lambda x, way: x + self.inner_learning_rate * way, rival, way)
-                for rival, way in zip(rivals, ways, strict=True)
+                _moved_along(rival, way, self._stride(rival, way, (own + turn) % len(played.obs), played))
+                for turn, (rival, way) in enumerate(zip(rivals, ways, strict=True), 1)
             )
         return rivals
 
@@ -203,6 +208,21 @@ class DiceLookahead(PolicyAgent):
             sum(chosen[1:], chosen[0]), jax.lax.stop_gradient(advantage), data.ended
         )
         return worth.mean() / data.reward.shape[0]
+
+    def _stride(self, rival: Policy, way: Policy, seat: int, played: Trajectory) -> float | Float[Array, ""]:
+        """How far the other goes along its gradient: as far as it learns, or until it acts too differently.
+
+        To second order, a step of length x changes what is done by x^2 / 2 times the variance of the slope
+        of the logits along it.
+        """
+        if self.reach == 0:
+            return self.inner_learning_rate
+        rival, way = jax.lax.stop_gradient((rival, way))
+        act, slope = jax.jvp(lambda policy: self._unroll(policy, played, seat).logits, (rival,), (way,))
+        chance = jax.nn.softmax(act)
+        mean = (chance * slope).sum(axis=-1, keepdims=True)
+        spread = weighted_mean((chance * jnp.square(slope - mean)).sum(axis=-1), _present(played, seat))
+        return jnp.minimum(self.inner_learning_rate, jnp.sqrt(2.0 * self.reach / (spread + 1e-12)))
 
     def _play(
         self, policy: Policy, rivals: Policies, own: int, experience: Experience, key: Key
@@ -299,6 +319,11 @@ class DiceLookahead(PolicyAgent):
         optimiser = self._optimiser(self.model_learning_rate)
         model, memory = optimise(optimiser, slope, state.model_memory, state.model, jnp.float32(1.0))
         return model, memory, {"model_loss": worth}
+
+
+def _moved_along(policy: Policy, way: Policy, stride: float | Float[Array, ""]) -> Policy:
+    """A policy after a step."""
+    return jax.tree.map(lambda x, slope: x + stride * slope, policy, way)
 
 
 def _present(played: Trajectory, seat: int) -> Float[Array, "time batch"]:

@@ -8,6 +8,7 @@ later: so it learns to make those of their actions worth more to them that were 
 and why no graph of all pairs of steps is needed, are in `returns/opponent_q.py`.
 """
 
+import math
 from typing import Literal
 
 import equinox as eqx
@@ -50,11 +51,13 @@ class LOQA(ShapingActorCritic):
     """whether the gradient goes through the softmax's sum; constant gives Advantage Alignment"""
     weight: float = 1.0  # of the shaping term; 1 in the paper
     past_discount: float = 1.0  # with loaded-dice: further discount of own past advantages; 1 in the paper
+    goodwill: float = 0.0  # with loaded-dice: added to past advantages, how kindly others are met at first
     discount: float = 0.96  # what the next step's reward counts
     discount_time: bool = False  # whether step t counts discount^t
     own_trace: float = 0.95  # lambda of own advantages: 0 is TD(0), 1 Monte-Carlo
     past_trace: float = 0.0  # lambda of own past advantages in the shaping term
     opponent_trace: float = 0.5  # lambda of the others' advantages
+    critic_trace: float = 0.0  # lambda of the critic's targets: 0 is SARSA
     normalise: Literal["none", "scale", "standardise"] = "none"  # advantages by their spread, or fully
     advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
     entropy: float = 0.1  # weight of the entropy bonus
@@ -72,9 +75,14 @@ class LOQA(ShapingActorCritic):
         require(self.form in FORMS, "form", self.form, f"one of {', '.join(FORMS)}")
         require(self.steps >= 1, "steps", self.steps, "at least 1")
         require(self.temperature > 0, "temperature", self.temperature, "above 0")
-        for name in ("action_discount", "past_discount"):
+        for name in ("action_discount", "past_discount", "critic_trace"):
             share = getattr(self, name)
             require(0.0 <= share <= 1.0, name, share, "between 0 and 1")
+        require(math.isfinite(self.goodwill), "goodwill", self.goodwill, "a finite number")
+
+    @property
+    def action_trace(self) -> float:
+        return self.critic_trace
 
     def pull(
         self, own: Float[Array, "time stream"], ended: Bool[Array, "time stream"], other: Other
@@ -91,7 +99,8 @@ class LOQA(ShapingActorCritic):
         so_far = past_sum(strength, ended, self.discount)
         if self.form == "loaded-dice":
             decay = self.discount * self.past_discount
-            return so_far, loaded_dice_pull(strength, other.advantage, ended, decay)
+            pull = loaded_dice_pull(strength, other.advantage, ended, decay)
+            return so_far, pull + self.goodwill * other.advantage
         if self.form == "dice":
             return so_far, dice_pull(strength, other.reward, ended, self.discount, self.action_discount)
         return so_far, n_step_pull(

@@ -24,6 +24,7 @@ class POLA(DiceLookahead):
     inner_steps: int = 2  # how many steps of learning the others are imagined to take
     inner_learning_rate: float = 10.0  # how long such a step is, on values per step
     inner_penalty: float = 0.1  # what a change of the others' policy costs them (KL)
+    inner_reach: float = 0.0  # largest change (KL) of another's policy in one imagined step; 0: no limit
     outer_steps: int = 4  # own steps per iteration, each after a new look ahead
     penalty: float = 1.0  # what a change of the own policy costs (KL)
     discount: float = 0.96  # what the next step's reward counts
@@ -39,12 +40,16 @@ class POLA(DiceLookahead):
 
     def __check_init__(self) -> None:
         require(self.outer_steps >= 1, "outer_steps", self.outer_steps, "at least 1")
-        for name in ("inner_penalty", "penalty"):
+        for name in ("inner_penalty", "inner_reach", "penalty"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
     @property
     def penalties(self) -> tuple[float, float]:
         return self.penalty, self.inner_penalty
+
+    @property
+    def reach(self) -> float:
+        return self.inner_reach
 
     @property
     def passes(self) -> int:

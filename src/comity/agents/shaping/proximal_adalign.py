@@ -16,9 +16,9 @@ from jaxtyping import Array
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.critics import Kind
-from comity.agents.shaping.actor_critic import ShapingState, sizes
+from comity.agents.shaping.actor_critic import Lesson, ShapingState, sizes
 from comity.agents.shaping.aligned import AlignedAgent
-from comity.agents.streams import streams
+from comity.agents.streams import minibatches, pick, streams
 from comity.core.errors import require
 from comity.core.types import Experience
 from comity.nets.torsos import Network
@@ -56,6 +56,7 @@ class ProximalAdvantageAlignment(AlignedAgent):
     goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
     clip: float = 0.2  # how far the probability ratio may move from 1
     epochs: int = 2  # passes over each rollout
+    minibatches: int = 1  # parts of a rollout, each of whole sequences
     entropy: float = 0.1  # weight of the entropy bonus
     final_entropy: float = 1.0  # share of the entropy weight left at the end
     learning_rate: float = 1e-3  # step size of the policy
@@ -72,28 +73,38 @@ class ProximalAdvantageAlignment(AlignedAgent):
     def __check_init__(self) -> None:
         require(self.clip > 0, "clip", self.clip, "above 0")
         require(self.epochs >= 1, "epochs", self.epochs, "at least 1")
+        require(self.minibatches >= 1, "minibatches", self.minibatches, "at least 1")
 
     def update(
         self, state: ShapingState, experience: Experience, key: Key
     ) -> tuple[ShapingState, dict[str, Array]]:
         data = streams(experience.joint, experience.seats)
         advantages = self.shaped(state, experience)
+        lesson = self.lesson(experience.joint, experience.seats)
         entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
 
-        def loss(policy, critic):  # type: ignore[no-untyped-def]
+        def loss(policy, critic, state, data, advantage, lesson):  # type: ignore[no-untyped-def]
             distribution = policy.unroll(data.carry[0], data.obs, data.resets)
             log_ratio = distribution.log_prob(data.extras.raw) - data.extras.log_prob
-            surrogate = clipped_surrogate(jnp.exp(log_ratio), advantages.total, self.clip)
+            surrogate = clipped_surrogate(jnp.exp(log_ratio), advantage, self.clip)
             entropy = weighted_mean(distribution.entropy(), data.weight)
-            critic_loss = self.critic_loss(critic, policy.torso, state, experience.joint, experience.seats)
+            critic_loss = self.critic_loss(critic, policy.torso, state, lesson)
             total = -weighted_mean(surrogate, data.weight) - entropy_weight * entropy + critic_loss
             kl = weighted_mean(approximate_kl(log_ratio), data.weight)
             return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss, "kl": kl}
 
-        def epoch(state, _):  # type: ignore[no-untyped-def]
-            gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
+        def learn(state, chosen):  # type: ignore[no-untyped-def]
+            part = (data, advantages.total, lesson)
+            if self.minibatches > 1:
+                part = (*pick(chosen[0], data, advantages.total), Lesson(*pick(chosen[1], *lesson)))
+            slope = jax.grad(loss, argnums=(0, 1), has_aux=True)
+            gradients, metrics = slope(state.policy, state.critic, state, *part)
             norm = optax.tree.norm(gradients[0])
             return self.learned(state, gradients, experience.progress), {**metrics, "gradient_norm": norm}
 
-        state, metrics = jax.lax.scan(epoch, state, None, length=self.epochs)
+        parts = tuple(
+            minibatches(part_key, each.reward.shape[1], self.epochs, self.minibatches)
+            for part_key, each in zip(jax.random.split(key), (data, lesson.data), strict=True)
+        )
+        state, metrics = jax.lax.scan(learn, state, parts)
         return state, {**jax.tree.map(jnp.mean, metrics), **sizes(advantages)}
