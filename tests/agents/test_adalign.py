@@ -16,7 +16,7 @@ from comity.agents.shaping.actor_critic import ShapingActorCritic, ShapingState
 from comity.agents.shaping.adalign import AdvantageAlignment
 from comity.agents.shaping.aligned import AlignedAgent
 from comity.agents.shaping.proximal_adalign import ProximalAdvantageAlignment
-from comity.agents.streams import streams
+from comity.agents.streams import minibatches, pick, streams
 from comity.core.errors import ComityError
 from comity.core.spaces import Discrete
 from comity.core.types import Agent, Environment, Experience, PerSeat, Seat, TimeStep, Trajectory
@@ -133,6 +133,48 @@ def slow_terms(agent: AlignedAgent, joint: Trajectory, past: np.ndarray, others:
 
 def side_by_side(by_seat: np.ndarray, seats: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([by_seat[seat] for seat in seats], axis=1)
+
+
+def test_minibatches_are_whole_streams_and_all_of_them() -> None:
+    parts = np.asarray(minibatches(jax.random.key(0), 12, 3, 4))
+    assert parts.shape == (12, 3)
+    for epoch in parts.reshape(3, 12):
+        assert sorted(epoch) == list(range(12))
+    with pytest.raises(ComityError, match="minibatches"):
+        minibatches(jax.random.key(0), 10, 1, 4)
+
+
+def test_streams_are_picked_with_their_memories_and_ages(dilemma: Played) -> None:
+    joint = dilemma.joint._replace(age=jnp.arange(3, dtype=jnp.int32))
+    data = streams(joint, (0, 1))
+    part, reward = pick(jnp.array([4, 1]), data, data.reward)
+    np.testing.assert_array_equal(part.age, [1, 1])
+    np.testing.assert_array_equal(reward, data.reward[:, jnp.array([4, 1])])
+    np.testing.assert_array_equal(part.obs, data.obs[:, jnp.array([4, 1])])
+    for own, all_ in zip(jax.tree.leaves(part.carry), jax.tree.leaves(data.carry), strict=True):
+        np.testing.assert_array_equal(own, all_[jnp.array([4, 1])])
+
+
+def test_values_in_other_units_are_the_same_values() -> None:
+    seat = make_game("prisoners-dilemma").seats[0]
+    one, ten = (Critic(TABLE, None, seat, 1, "value", jax.random.key(0), unit) for unit in (1.0, 10.0))
+    features = jnp.eye(5)
+    np.testing.assert_allclose(ten.read(features), 10.0 * one.read(features))
+
+
+def test_a_critic_that_sees_the_time_knows_how_old_an_episode_is(dilemma: Played) -> None:
+    network = Network(kind="mlp", width=8, clock=True)
+    seat = make_game("prisoners-dilemma").seats[0]
+    critic = shaken(Critic(network, None, seat, 1, "value", jax.random.key(0)), 1)
+    assert critic.torso is not None
+    young, old = (
+        estimate(critic, critic.torso, streams(joint, (0,)), joint.step.obs[0]).value
+        for joint in (dilemma.joint, dilemma.joint._replace(age=dilemma.joint.age + 500))
+    )
+    ended = np.asarray(dilemma.joint.step.truncated)
+    first = np.cumsum(ended, axis=0) - ended == 0  # later episodes begin within the rollout
+    assert np.all(np.abs(young - old)[first, 0] > 1e-4)
+    np.testing.assert_array_equal(young[~first], old[~first])
 
 
 @pytest.mark.parametrize("seats", [(0, 1, 2), (2, 0)])
@@ -541,6 +583,11 @@ WAYS: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "own view, action values, slow copy, past selves": (
         DISCRETE,
         {"critic": "action-value", "target_rate": 0.01, "normalise": "standardise"},
+        {"matchmaker": AgentReplayBuffer(capacity=4, every=1, groups=2)},
+    ),
+    "own view, minibatches, past selves": (
+        DISCRETE,
+        {"minibatches": 2, "value_unit": 5.0, "critic_network": Network(kind="mlp", width=4, clock=True)},
         {"matchmaker": AgentReplayBuffer(capacity=4, every=1, groups=2)},
     ),
     "learned, action values": (DISCRETE, {"opponent_critic": "learned", "critic": "action-value"}, {}),

@@ -95,6 +95,22 @@ def test_the_sampled_gradient_is_that_of_the_value_after_the_others_learning(nam
     assert np.max(np.abs(mean - wrong) / bound) > 2.0
 
 
+@pytest.mark.parametrize("reach", [0.01, 0.05])
+def test_an_imagined_step_changes_behaviour_as_far_as_it_may(reach: float) -> None:
+    settings: dict[str, Any] = {"inner_steps": 1, "inner_learning_rate": 1e6, "inner_penalty": 0.0}
+    agent = make_agent("pola", None, inner_reach=reach, discount=GAMMA, **settings, **SHAPE)
+    assert isinstance(agent, DiceLookahead)
+    state, other = prepared(agent)
+    simulate = simulator(PrisonersDilemma(horizon=STEPS), (agent, agent), BATCH, STEPS)
+    played = simulate((lead(state.policy), lead(other)), jax.random.key(9))
+    experience = Experience((0,), played, jnp.float32(0.0), None, simulate)
+    (moved,) = jax.jit(
+        lambda: agent.look_ahead(state.critic, state.policy, (other,), 0, experience, jax.random.key(1))
+    )()
+    before, after = (agent._unroll(policy, played, 1) for policy in (other, moved))
+    assert float(before.kl(after).mean()) == pytest.approx(reach, rel=0.15)
+
+
 def test_a_model_learns_what_the_other_does() -> None:
     agent = make_agent("lola-dice", None, opponents="modelled", model_learning_rate=0.05, **SHAPE)
     assert isinstance(agent, DiceLookahead)

@@ -88,6 +88,38 @@ def test_with_a_constant_partition_it_is_advantage_alignment(given: Played) -> N
     np.testing.assert_allclose(terms[0], terms[1], rtol=1e-4, atol=1e-5)
 
 
+def test_goodwill_adds_the_others_advantage(goods: Played) -> None:
+    plain, kind = (
+        quick_jit(lambda s, j, a=agent: a.shaped(s, Experience((0,), j, NOW)).term)(goods.state, goods.joint)
+        for agent in (LOQA(**PLAIN), LOQA(**PLAIN, goodwill=0.3))
+    )
+    now = slow_advantages(LOQA(**PLAIN), goods.state, goods.joint, 0.5, True)
+    np.testing.assert_allclose(kind - plain, 0.3 * (now[1] + now[2]), rtol=1e-3, atol=1e-4)
+
+
+def test_the_critics_targets_look_ahead_as_far_as_its_trace(given: Played) -> None:
+    """SARSA(lambda): at 1 the target is the return with the critic's value at the end of the episode."""
+    agent = LOQA(**PLAIN, critic_trace=1.0)
+    table = np.asarray(given.state.critic.head.weight)
+    joint, state = given.joint, given.state._replace(target=given.state.critic)
+    loss = quick_jit(lambda s, j: agent.critic_loss(s.critic, None, s, agent.lesson(j, (0, 1))))(state, joint)
+    policy = np.exp(np.asarray(state.policy.head.linear.weight))
+    value = (table * policy).sum(axis=1) / policy.sum(axis=1)
+    ended = np.asarray(joint.step.truncated)
+    misses = []
+    for seat in (0, 1):
+        obs, action, after = (np.asarray(x[seat]) for x in (joint.obs, joint.action, joint.step.obs))
+        for game in range(ended.shape[1]):
+            target = value[after[-1, game]]
+            for t in reversed(range(len(ended))):
+                if ended[t, game]:
+                    target = value[after[t, game]]
+                target = float(joint.step.reward[seat][t, game]) + 0.9 * target
+                miss = abs(table[obs[t, game], action[t, game]] - target)
+                misses.append(0.5 * miss**2 if miss < 1 else miss - 0.5)
+    assert float(loss) == pytest.approx(np.mean(misses), rel=1e-4)
+
+
 def test_what_it_cannot_do_is_refused_with_the_reason() -> None:
     with pytest.raises(ComityError, match="discrete actions"):
         make_experiment(make_game("negotiation"), make_agent("loqa"), iterations=2, batch=4)

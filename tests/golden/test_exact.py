@@ -12,7 +12,7 @@ from comity.core.errors import ComityError
 from comity.core.types import Experience
 from comity.games.transforms import SharedReward
 from comity.play.specs import make_agent, make_game
-from comity.returns.differentiable import Params, Values, consensus, lola, lookahead, naive, sos
+from comity.returns.differentiable import Params, Values, answers, consensus, lola, lookahead, naive, sos
 from comity.theory import MemoryOne, NormalFormGame, repeated_values
 from comity.train import loop
 from comity.train.experiment import make_experiment
@@ -174,6 +174,43 @@ def test_two_look_ahead_steps_are_one_after_the_other() -> None:
     )
 
 
+def test_answers_to_no_move_are_naive_and_to_naive_moves_lola() -> None:
+    def still(params: Params) -> Params:
+        return tuple(jnp.zeros_like(own) for own in params)
+
+    def ascends(params: Params) -> Params:
+        return tuple(0.3 * way for way in naive(three_players, params))
+
+    found = joined(answers(three_players, POINT, still, 0.3))
+    np.testing.assert_allclose(found, 0.3 * joined(naive(three_players, POINT)), rtol=1e-5)
+    found = joined(answers(three_players, POINT, ascends, 0.3))
+    np.testing.assert_allclose(found, 0.3 * joined(lola(three_players, POINT, 0.3)), rtol=1e-4)
+
+
+def test_consistent_moves_answer_themselves() -> None:
+    """In a game of squares they are linear, and found by going from answer to answer."""
+
+    def values(params: Params) -> jax.Array:
+        x, y = params[0][0], params[1][0]
+        return jnp.stack([-0.5 * x**2 + 0.4 * x * y, -0.5 * y**2 + 0.3 * x * y])
+
+    step, slopes = 0.2, np.zeros((2, 2))
+    for _ in range(60):  # move_i = slopes[i] . (x, y); the answers of linear moves are linear
+
+        def moves(params: Params, slopes: np.ndarray = slopes) -> Params:
+            at = jnp.concatenate(params)
+            return tuple((jnp.asarray(row, jnp.float32) @ at)[None] for row in slopes)
+
+        units = ((jnp.ones(1), jnp.zeros(1)), (jnp.zeros(1), jnp.ones(1)))
+        slopes = np.stack([joined(answers(values, at, moves, step)) for at in units], axis=1)
+    (a, b), (c, d) = slopes
+    # By hand: dV1/dx at (x, y + c x + d y), with y's move c x + d y depending on x.
+    np.testing.assert_allclose(a, step * (-1 + 0.4 * 2 * c), atol=1e-5)
+    np.testing.assert_allclose(b, step * 0.4 * (1 + d), atol=1e-5)
+    np.testing.assert_allclose(d, step * (-1 + 0.3 * 2 * b), atol=1e-5)
+    np.testing.assert_allclose(c, step * 0.3 * (1 + a), atol=1e-5)
+
+
 def follow(rule: Any, values: Values, start: Params, rate: float, steps: int) -> np.ndarray:
     def step(params: Params, _: None) -> tuple[Params, jax.Array]:
         moved = tuple(x + rate * way for x, way in zip(params, rule(values, params), strict=True))
@@ -237,6 +274,18 @@ def test_naive_learning_defects_and_lola_and_sos_reciprocate() -> None:
         assert typical[2] < 0.4
         assert typical[3] > 0.6
         assert typical[4] < 0.3
+
+
+def test_cola_learns_consistent_moves_and_leaves_defection() -> None:
+    experiment = make_experiment(
+        DILEMMA, make_agent("cola", DILEMMA), share=False, batch=1, unroll=2, iterations=300, seed=1
+    )
+    state, metrics = jax.jit(lambda: loop.advance(experiment, loop.start(experiment), 300))()
+    lost = np.asarray(metrics["player 1/inconsistency"])
+    assert lost[-10:].mean() < 0.15 * lost[0]
+    tables = [np.asarray(own.policy.table) for own in state.learners]
+    values = DILEMMA.exact_values(tuple(jax.nn.softmax(jnp.asarray(x)) for x in tables), 0.96)
+    assert np.asarray(values).mean() * 0.04 > -1.5  # naive learners end at -2
 
 
 def test_matching_pennies_ends_at_one_half_with_shaping_only() -> None:

@@ -22,7 +22,8 @@ class Critic(eqx.Module):
 
     `rewards` is 1 for one's own reward only, 2 for one's own and that of the others together. `actions`
     is 0 for a critic of states, else the number of actions. A critic of after-states values what follows a
-    step before chance has its say: the successor with the numbers that are `drawn` anew hidden.
+    step before chance has its say: the successor with the numbers that are `drawn` anew hidden. The network
+    says values in units of `unit`.
     """
 
     torso: Torso | None
@@ -30,23 +31,32 @@ class Critic(eqx.Module):
     rewards: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     drawn: tuple[bool, ...] = eqx.field(static=True)
+    unit: float = eqx.field(static=True)
 
     def __init__(
-        self, network: Network, features: int | None, seat: Seat, rewards: int, kind: Kind, key: Key
+        self,
+        network: Network,
+        features: int | None,
+        seat: Seat,
+        rewards: int,
+        kind: Kind,
+        key: Key,
+        unit: float = 1.0,
     ) -> None:
         torso_key, head_key = jax.random.split(key)
         self.torso = Torso(network, seat.observation, torso_key) if features is None else None
         self.rewards = rewards
         self.actions = choices(seat.action) if kind == "action-value" else 0
         self.drawn = seat.drawn if kind == "after-state" else ()
+        self.unit = unit
         width = self.torso.features if features is None and self.torso is not None else features
         assert width is not None
         bias = network.kind != "tabular"
         self.head = Linear(width, rewards * max(self.actions, 1), 0.1, head_key, bias)
 
     def read(self, features: Float[Array, "... features"]) -> Float[Array, "... rewards actions"]:
-        """Values from features; for a critic of states the last axis has length 1."""
-        out = self.head(features)
+        """Values from features, in units of reward; for a critic of states the last axis has length 1."""
+        out = self.unit * self.head(features)
         return out.reshape((*out.shape[:-1], self.rewards, max(self.actions, 1)))
 
 

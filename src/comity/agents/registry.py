@@ -27,6 +27,9 @@ AGENTS = Registry(
         "sos": Row(
             "comity.agents.shaping.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
         ),
+        "cola": Row(
+            "comity.agents.shaping.cola:COLA", "moves consistent with the others' own, learned, exact values"
+        ),
         "lookahead": Row(
             "comity.agents.shaping.lookahead:Lookahead", "answers the others' next step, exact values"
         ),

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from comity.api import load_player, scripted_player
-from comity.cli.studies import coin_league, scaling
+from comity.cli.studies import coin_league, harvest, scaling
 from comity.core.errors import require
 from comity.core.files import write_atomically, write_json
 from comity.core.types import Environment, Player
@@ -37,7 +37,17 @@ class Settings:
     """Reproduces a study: prints published numbers and Comity's side by side, writes figures and a page."""
 
     study: tyro.conf.Positional[
-        Literal["ipd", "coin", "negotiation", "ipd-loqa", "coin-loqa", "ipd-pola", "coin-league", "scaling"]
+        Literal[
+            "ipd",
+            "coin",
+            "negotiation",
+            "ipd-loqa",
+            "coin-loqa",
+            "ipd-pola",
+            "coin-league",
+            "scaling",
+            "harvest",
+        ]
     ]  # which study
     from_committed: bool = False  # take the zoo's trained players instead of training anew
     seeds: int | None = None  # how many seeds; by default those of the study
@@ -57,6 +67,9 @@ def run(name: str, arguments: list[str]) -> int:
         return coin_league.run(out, settings.episodes, settings.json)
     if settings.study == "scaling":
         return scaling.run(out, settings.minutes, settings.from_committed, settings.json)
+    if settings.study == "harvest":
+        episodes = min(settings.episodes, 20)  # of 1,000 steps each
+        return harvest.run(out, settings.seeds, episodes, settings.from_committed, settings.json)
     study = STUDIES[settings.study]
     game = study_game(study)
     count = settings.seeds or study.seeds

@@ -80,7 +80,7 @@ def by_kind(league: League, kinds: Mapping[str, list[int]]) -> League:
     """
     groups = list(kinds.values())
 
-    def merge(table: Matrix) -> Matrix:
+    def merge(table: Matrix) -> Float[np.ndarray, "kinds kinds"]:
         rows = [[table[np.ix_(a, b)].mean() for b in groups] for a in groups]
         merged = np.asarray(rows)
         np.fill_diagonal(merged, [np.diag(table)[group].mean() for group in groups])

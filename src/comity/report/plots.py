@@ -68,15 +68,25 @@ def learning_curves(
         return _svg(figure)
 
 
-def points(lines: Mapping[str, Sequence[tuple[float, float]]], xlabel: str, ylabel: str) -> str:
-    """Points joined by lines, one colour for each name."""
+def lines(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    xlabel: str,
+    ylabel: str,
+    marker: str = "",
+    logarithmic: bool = False,
+) -> str:
+    """Points joined by lines, one colour for each name; a name without points keeps its colour."""
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-        for colour, (name, line) in zip(_cycle(len(lines)), lines.items(), strict=True):
+        for colour, (name, line) in zip(_cycle(len(series)), series.items(), strict=True):
             if line:
-                axes.plot(*zip(*line, strict=True), color=colour, label=name, marker="o", linewidth=1.6)
+                x, y = zip(*line, strict=True)
+                axes.plot(x, y, color=colour, label=name, marker=marker, linewidth=1.6)
         axes.set_xlabel(xlabel)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if logarithmic:
+            axes.set_xscale("log")
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(ylabel)
         axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=9)

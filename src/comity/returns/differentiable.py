@@ -17,6 +17,9 @@ the rules are
   vanishes faster than :math:`\xi` near fixed points (Letcher et al., 2019, arXiv:1811.08469);
 - consensus: :math:`\xi - \alpha H^\top\xi`, which also shrinks the norm of :math:`\xi` (Mescheder et al.,
   2017, arXiv:1705.10461).
+- COLA: moves :math:`h` that are consistent, each the answer to the others' moves of the same kind,
+  :math:`h_i(\theta) = \alpha\nabla_i V^i(\theta_i, \theta_{-i} + h_{-i}(\theta))` (Willi et al., 2022,
+  arXiv:2203.04098); `answers` is the right-hand side for given :math:`h`.
 
 All return directions of ascent, one per player.
 """
@@ -29,6 +32,7 @@ from jaxtyping import Array, Float
 
 Params = tuple[Float[Array, " _"], ...]
 Values = Callable[[Params], Float[Array, " players"]]
+Moves = Callable[[Params], Params]
 
 
 def naive(values: Values, params: Params) -> Params:
@@ -70,6 +74,17 @@ def sos(values: Values, params: Params, step: float | Array, a: float = 0.5, b: 
     second = jnp.where(norm < b, jnp.square(norm), 1.0)
     share = jnp.minimum(first, second)
     return tuple(x + share * y for x, y in zip(safe, shaping, strict=True))
+
+
+def answers(values: Values, params: Params, moves: Moves, step: float | Array) -> Params:
+    """What each player's move would be if the others made theirs, through how theirs depend on it."""
+
+    def after(own: Float[Array, " _"], player: int) -> Float[Array, ""]:
+        here = _with(params, player, own)
+        moved = tuple(x + way for x, way in zip(here, moves(here), strict=True))
+        return values(_with(moved, player, own))[player]
+
+    return tuple(step * jax.grad(after)(own, i) for i, own in enumerate(params))
 
 
 def consensus(values: Values, params: Params, weight: float | Array) -> Params:

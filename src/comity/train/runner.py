@@ -77,6 +77,7 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
     use_compilation_cache()
     experiment = folder.experiment()
     state = restore_or_start(folder, experiment)
+    cost = Cost(folder)
     folder.note(options=asdict(options))
     folder.rewind_metrics(int(state.iteration))
     trackers = open_trackers(
@@ -86,6 +87,9 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
         try:
             with told():
                 state = _advance_to_end(folder, experiment, state, options, trackers, report, request)
+        except Stopped:
+            folder.note(**cost.facts())
+            raise
         except ComityError as error:
             folder.note(status="failed", error=str(error))
             raise
@@ -93,8 +97,35 @@ def run(folder: RunFolder, options: Options, report: Report | None = None) -> Ru
             for tracker in trackers:
                 tracker.close()
     folder.save_players(experiment, state)
-    folder.note(status="finished", iteration=int(state.iteration))
+    folder.note(status="finished", iteration=int(state.iteration), **cost.facts())
     return Run(folder.path, experiment, loop.players(experiment, state), folder.metrics())
+
+
+class Cost:
+    """What a run took so far: CPU-seconds and peak memory of all its processes that were not killed."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        before = folder.notes()
+        self._seconds = float(before.get("cpu_seconds", 0.0)) - time.process_time()
+        self._memory = float(before.get("peak_memory_megabytes", 0.0))
+
+    def facts(self) -> dict[str, float]:
+        """For the notes of a run."""
+        memory = max(self._memory, peak_memory())
+        return {
+            "cpu_seconds": round(self._seconds + time.process_time(), 1),
+            "peak_memory_megabytes": round(memory, 1),
+        }
+
+
+def peak_memory() -> float:
+    """The largest memory of this process so far, in megabytes; 0 where that cannot be known."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def restore_or_start(folder: RunFolder, experiment: Experiment) -> RunState:

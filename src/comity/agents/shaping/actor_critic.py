@@ -137,6 +137,11 @@ class ShapingActorCritic(Agent):
         return 0.0
 
     @property
+    def unit(self) -> float:
+        """What one unit of the critic is worth."""
+        return 1.0
+
+    @property
     def action_trace(self) -> float:
         """Lambda of the targets of a critic of actions."""
         return 0.0
@@ -166,7 +171,7 @@ class ShapingActorCritic(Agent):
         features = policy.torso.features if self.network.shared else None
         rewards = 2 if self.opponent_critic == "learned" else 1
         network = self.network if self.network.shared else self.critic_network
-        critic = Critic(network, features, seat, rewards, self.critic_kind, critic_key)
+        critic = Critic(network, features, seat, rewards, self.critic_kind, critic_key, self.unit)
         policy_optimiser, critic_optimiser = self.optimisers()
         return ShapingState(
             policy, critic, critic, policy_optimiser.init(policy), critic_optimiser.init(critic)
@@ -290,14 +295,18 @@ class ShapingActorCritic(Agent):
                 target = self._returns(data._replace(reward=reward), slow, i)
                 # What follows a step is worth the return from the next one on, where there is one.
                 goes_on = jnp.where(data.ended[:-1], 0.0, data.weight[:-1])
-                misses = optax.losses.huber_loss(now.next_value[:-1, :, i], target[1:])
+                misses = self._miss(now.next_value[:-1, :, i], target[1:])
                 losses.append(weighted_mean(misses, goes_on))
             else:
                 target = slow.value[..., i] + self._advantage(
                     data._replace(reward=reward), slow, i, self.target_trace
                 )
-            losses.append(weighted_mean(optax.losses.huber_loss(now.chosen[..., i], target), data.weight))
+            losses.append(weighted_mean(self._miss(now.chosen[..., i], target), data.weight))
         return jnp.stack(losses).mean()
+
+    def _miss(self, value: Array, target: Array) -> Array:
+        """How far values are off, in the critic's units."""
+        return optax.losses.huber_loss(value / self.unit, target / self.unit)
 
     def learned(
         self,

@@ -19,6 +19,7 @@ class AlignedAgent(ShapingActorCritic):
 
     critic: eqx.AbstractVar[Kind]
     critic_trace: eqx.AbstractVar[float]
+    value_unit: eqx.AbstractVar[float]
     spread: eqx.AbstractVar[float]
     final_spread: eqx.AbstractVar[float]
     past: eqx.AbstractVar[Past]
@@ -34,6 +35,7 @@ class AlignedAgent(ShapingActorCritic):
             share = getattr(self, name)
             require(0.0 <= share <= 1.0, name, share, "between 0 and 1")
         require(self.spread > 0, "spread", self.spread, "above 0")
+        require(self.value_unit > 0, "value_unit", self.value_unit, "above 0")
         require(math.isfinite(self.goodwill), "goodwill", self.goodwill, "a finite number")
         if self.critic == "after-state":
             allowed = "own-view or learned with critic after-state"
@@ -42,6 +44,10 @@ class AlignedAgent(ShapingActorCritic):
     @property
     def critic_kind(self) -> Kind:
         return self.critic
+
+    @property
+    def unit(self) -> float:
+        return self.value_unit
 
     @property
     def target_trace(self) -> float:

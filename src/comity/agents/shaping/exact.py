@@ -65,14 +65,15 @@ class ExactLearner(Agent):
     def act(self, params: Logits, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
         return jax.random.categorical(key, params.table[obs]), (), ()
 
-    def update(self, state: Logits, experience: Experience, key: Key) -> tuple[Logits, dict[str, Array]]:
+    def known(self, experience: Experience) -> tuple[Values, tuple[Float[Array, "groups _"], ...]]:
+        """All players' values as a function of all their logits, and these logits, with an axis of groups."""
         assert experience.others is not None
         assert experience.values is not None
         exact = experience.values
         if not all(isinstance(other, Logits) for other in experience.others):
             raise ComityError(
                 "Learners with exact values need others of their kind, whose tables they know: naive, lola, "
-                "sos, lookahead or consensus."
+                "sos, cola, lookahead or consensus."
             )
         tables = [other.table for other in experience.others]
         shapes = [table.shape[1:] for table in tables]
@@ -81,12 +82,16 @@ class ExactLearner(Agent):
             logits = [flat.reshape(shape) for flat, shape in zip(params, shapes, strict=True)]
             return exact(tuple(jax.nn.softmax(table) for table in logits), self.discount)
 
+        return values, tuple(table.reshape(table.shape[0], -1) for table in tables)
+
+    def update(self, state: Logits, experience: Experience, key: Key) -> tuple[Logits, dict[str, Array]]:
+        values, flat = self.known(experience)
+
         def group(params: Params) -> tuple[Array, Array]:
             ways, worth = self.directions(values, params), values(params)
             own = [ways[seat].reshape(state.table.shape) for seat in experience.seats]
             return jnp.stack(own).mean(axis=0), jnp.stack([worth[seat] for seat in experience.seats]).mean()
 
-        flat = tuple(table.reshape(table.shape[0], -1) for table in tables)
         ways, worth = jax.vmap(group)(flat)
         way = ways.mean(axis=0)
         metrics = {"value": (1.0 - self.discount) * worth.mean(), "gradient_norm": jnp.linalg.norm(way)}

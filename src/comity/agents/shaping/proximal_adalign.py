@@ -50,6 +50,7 @@ class ProximalAdvantageAlignment(AlignedAgent):
     past_trace: float = 0.95  # lambda of own past advantages in the alignment term
     opponent_trace: float = 0.95  # lambda of the others' advantages
     critic_trace: float = 0.9  # lambda of the value critic's targets
+    value_unit: float = 1.0  # what one unit of the critic is worth: the size of values, if they are large
     normalise: Literal["none", "scale", "standardise"] = "scale"  # advantages by their spread, or fully
     advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
     past_clip: float = 0.0  # largest sum of past advantages; 0 for no limit

@@ -192,7 +192,7 @@ def _write_page(out: Path, results: dict[str, Any]) -> None:
         for agent in AGENTS
         for name in ("weak", "strong")
     }
-    figure = plots.points(lines, "grid size", "CPU-seconds to the threshold")
+    figure = plots.lines(lines, "grid size", "CPU-seconds to the threshold", marker="o")
     write_atomically(out / "scaling.svg", figure.encode())
     parts = [
         html.section("Time to three thresholds", html.paragraph(results["note"]), html.figure(figure)),

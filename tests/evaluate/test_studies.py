@@ -1,0 +1,100 @@
+"""Studies of several methods: kinds in a league, published tables, thresholds, harvests."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from comity.api import scripted_player
+from comity.cli.studies import scaling
+from comity.core.files import read_json
+from comity.evaluate.coin_league import PUBLISHED, beside_published, play_coin_league
+from comity.evaluate.harvest import harvest
+from comity.evaluate.league import League, by_kind
+from comity.games.commons_harvest import CommonsHarvest
+from comity.play.specs import make_game
+from comity.play.zoo import zoo_names
+
+TABLE = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+
+
+def test_players_of_a_kind_count_as_one_and_meet_themselves() -> None:
+    league = League({"name": "coin"}, 16, 1, 0, ("a", "b", "c"), TABLE, TABLE - 1, TABLE + 1)
+    small = by_kind(league, {"x": [0, 1], "y": [2]})
+    assert small.players == ("x", "y")
+    np.testing.assert_allclose(small.mean, [[3.0, 4.5], [7.5, 9.0]])
+    np.testing.assert_allclose(small.low, small.mean - 1)
+
+
+def test_scripted_players_earn_what_was_published_of_them() -> None:
+    game = make_game("coin")
+    names = {"AC": "always-cooperate", "AD": "always-defect", "Random": "random"}
+    players = {kind: [scripted_player(name, game)] for kind, name in names.items()}
+    league = play_coin_league(game, players, 200, 16)
+    rows = beside_published(league)
+    assert len(rows) == len(PUBLISHED)
+    known = [row for row in rows if row.found is not None]
+    assert len(known) == 5
+    for row in known:
+        np.testing.assert_allclose(row.found, row.published, atol=0.04)
+
+
+def test_thresholds_scale_with_the_grid() -> None:
+    row = {"self": 0.06, "against_defect": -0.06}
+    assert scaling.reached(row, 3, "medium")
+    assert not scaling.reached(row, 3, "strong")
+    assert not scaling.reached(row, 4, "strong")
+    assert scaling.reached({"self": 0.06, "against_defect": -0.03}, 4, "strong")
+
+
+def test_climbing_stops_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = scaling.grid_experiment("adalign", 3)
+    object.__setattr__(tiny, "batch", 16)
+    object.__setattr__(tiny, "unroll", 4)
+    object.__setattr__(tiny, "iterations", 4)
+    monkeypatch.setattr(scaling, "grid_experiment", lambda agent, size: tiny)
+    monkeypatch.setattr(scaling, "EVERY", 2)
+    monkeypatch.setattr(scaling, "EPISODES", 2)
+    monkeypatch.setattr(scaling, "HORIZON", 4)
+    monkeypatch.setattr(scaling, "reached", lambda row, size, name: False)
+    first = scaling.climb("adalign", 3, tmp_path / "run", minutes=1e-6)
+    assert [row["iteration"] for row in first["history"]] == [2]
+    second = scaling.climb("adalign", 3, tmp_path / "run", minutes=60)
+    assert [row["iteration"] for row in second["history"]] == [2, 4]
+    assert second["history"][0] == first["history"][0]
+    whole = scaling.climb("adalign", 3, tmp_path / "whole", minutes=60)
+    for resumed, straight in zip(second["history"], whole["history"], strict=True):
+        assert {**resumed, "seconds": 0} == {**straight, "seconds": 0}
+    results = scaling.summary({("adalign", 3): whole}, 60)
+    assert results["rows"][0]["thresholds"] == {"weak": None, "medium": None, "strong": None}
+
+
+def test_the_committed_scaling_study_is_whole() -> None:
+    if not scaling.COMMITTED.exists():
+        pytest.fail("the results of the scaling study do not ship with Comity")
+    results = read_json(scaling.COMMITTED, "the scaling study")
+    assert {(row["agent"], row["size"]) for row in results["rows"]} == {
+        (agent, size) for agent in scaling.AGENTS for size in scaling.SIZES
+    }
+
+
+def test_a_harvest_counts_the_players_own_share() -> None:
+    game = make_game("commons-harvest-open", horizon=60)
+    assert isinstance(game, CommonsHarvest)
+    patient = scripted_player("sustainable", game)
+    greedy = tuple(scripted_player("greedy", game, seat) for seat in (5, 6))
+    mixed = harvest(game, patient, greedy, 2, 60)
+    assert mixed.collective == pytest.approx(5 * mixed.focal + 2 * mixed.others)
+    assert mixed.others > mixed.focal
+    assert mixed.over_time.shape == (60,)
+    alone = harvest(game, patient, (), 2, 60)
+    assert alone.bushes == 6.0
+    assert alone.apples > mixed.apples
+
+
+HARVESTERS = ("proximal-adalign", "ppo", "ppo-sum")
+
+
+@pytest.mark.parametrize("agent", HARVESTERS)
+def test_three_harvesters_of_each_kind_ship_with_comity(agent: str) -> None:
+    assert len(zoo_names("commons-harvest-open", agent)) == 3
