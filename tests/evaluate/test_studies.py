@@ -7,7 +7,6 @@ import pytest
 
 from comity.api import scripted_player
 from comity.cli.studies import scaling
-from comity.core.files import read_json
 from comity.evaluate.coin_league import PUBLISHED, beside_published, play_coin_league
 from comity.evaluate.harvest import harvest
 from comity.evaluate.league import League, by_kind
@@ -67,15 +66,6 @@ def test_climbing_stops_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
         assert {**resumed, "seconds": 0} == {**straight, "seconds": 0}
     results = scaling.summary({("adalign", 3): whole}, 60)
     assert results["rows"][0]["thresholds"] == {"weak": None, "medium": None, "strong": None}
-
-
-def test_the_committed_scaling_study_is_whole() -> None:
-    if not scaling.COMMITTED.exists():
-        pytest.fail("the results of the scaling study do not ship with Comity")
-    results = read_json(scaling.COMMITTED, "the scaling study")
-    assert {(row["agent"], row["size"]) for row in results["rows"]} == {
-        (agent, size) for agent in scaling.AGENTS for size in scaling.SIZES
-    }
 
 
 def test_a_harvest_counts_the_players_own_share() -> None:

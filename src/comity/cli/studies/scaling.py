@@ -19,9 +19,10 @@ from rich.table import Table
 from comity.api import scripted_player
 from comity.cli.progress import Progress
 from comity.core.compilation import use_compilation_cache
-from comity.core.files import read_json, write_atomically, write_json
+from comity.core.errors import ComityError, require
+from comity.core.files import write_atomically, write_json
 from comity.evaluate.league import play_league
-from comity.play.zoo import FOLDER, zoo_recipe
+from comity.play.zoo import zoo_recipe
 from comity.report import html, plots, sections
 from comity.train import loop
 from comity.train.experiment import Experiment
@@ -42,7 +43,6 @@ PUBLISHED = {  # seconds on an A100 until the weak threshold
 EVERY = 20  # iterations between two measurements
 EPISODES = 100
 HORIZON = 50
-COMMITTED = FOLDER / "coin" / "scaling.json"
 NOTE = (
     "Seconds of one CPU core, measuring aside, until self-play and play against always-defect pass a "
     "threshold for the first time; published seconds are those of an A100 for the weak one. A dash: not "
@@ -51,16 +51,18 @@ NOTE = (
 
 
 def run(out: Path, minutes: float, from_committed: bool, as_json: bool) -> int:
-    """Trains what is missing, or reads what ships with Comity, then prints and writes."""
+    """Trains what is missing, then prints and writes."""
     if from_committed:
-        results = read_json(COMMITTED, "the scaling study")
-    else:
-        histories = {
-            (agent, size): climb(agent, size, out / "runs" / f"{agent}-{size}", minutes, as_json)
-            for size in SIZES
-            for agent in AGENTS
-        }
-        results = summary(histories, minutes)
+        raise ComityError(
+            "No results of the scaling study ship with Comity yet: run it without --from-committed."
+        )
+    require(minutes > 0, "minutes", minutes, "above 0")
+    histories = {
+        (agent, size): climb(agent, size, out / "runs" / f"{agent}-{size}", minutes, as_json)
+        for size in SIZES
+        for agent in AGENTS
+    }
+    results = summary(histories, minutes)
     write_json(out / "results.json", results)
     _write_page(out, results)
     if as_json:
