@@ -35,7 +35,7 @@ def test_scripted_players_earn_what_was_published_of_them() -> None:
     known = [row for row in rows if row.found is not None]
     assert len(known) == 5
     for row in known:
-        np.testing.assert_allclose(row.found, row.published, atol=0.04)
+        np.testing.assert_allclose(np.asarray(row.found), np.asarray(row.published), atol=0.04)
 
 
 def test_thresholds_scale_with_the_grid() -> None:
