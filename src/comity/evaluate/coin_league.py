@@ -5,9 +5,10 @@ player and of the column player, ten seeds each. The authors' code plays some pa
 for 50.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from comity.core.types import Environment, PerSeat, Player
+from comity.core.types import Environment, Player
 from comity.evaluate.league import League, by_kind, play_league
 
 METHODS = {
@@ -59,7 +60,7 @@ class Row(NamedTuple):
 
 def play_coin_league(
     game: Environment,
-    players: dict[str, list[Player | PerSeat[Player]]],
+    players: Mapping[str, Sequence[Player]],
     episodes: int,
     horizon: int,
     seed: int = 0,

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from comity.api import load_player, scripted_player
 from comity.core.files import write_atomically, write_json
-from comity.core.types import PerSeat, Player
+from comity.core.types import Player
 from comity.evaluate.coin_league import METHODS, SCRIPTED, Row, beside_published, play_coin_league
 from comity.evaluate.league import League
 from comity.play.specs import make_game
@@ -30,7 +30,7 @@ def run(out: Path, episodes: int, as_json: bool) -> int:
     """Plays the zoo's players, prints both tables and writes a page."""
     game = make_game("coin")
     started = time.monotonic()
-    players: dict[str, list[Player | PerSeat[Player]]] = {}
+    players: dict[str, list[Player]] = {}
     for kind, agent in METHODS.items():
         names = zoo_names("coin", agent)
         if names:
