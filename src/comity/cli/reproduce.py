@@ -29,29 +29,23 @@ from comity.train.experiment import Experiment
 from comity.train.folder import RunFolder
 from comity.train.runner import Options, versions
 
+EPISODES = 200
 SCRIPTED = ("always-cooperate", "always-defect", "tit-for-tat", "random")
+
+
+Name = Literal[
+    "ipd", "coin", "negotiation", "ipd-loqa", "coin-loqa", "ipd-pola", "coin-league", "scaling", "harvest"
+]
 
 
 @dataclass
 class Settings:
     """Reproduces a study: prints published numbers and Comity's side by side, writes figures and a page."""
 
-    study: tyro.conf.Positional[
-        Literal[
-            "ipd",
-            "coin",
-            "negotiation",
-            "ipd-loqa",
-            "coin-loqa",
-            "ipd-pola",
-            "coin-league",
-            "scaling",
-            "harvest",
-        ]
-    ]  # which study
+    study: tyro.conf.Positional[Name]  # which study
     from_committed: bool = False  # take the zoo's trained players instead of training anew
     seeds: int | None = None  # how many seeds; by default those of the study
-    episodes: int = 200  # episodes of each pairing in each arrangement of the seats
+    episodes: int | None = None  # of each pairing in each arrangement of the seats; 200, in harvest 8
     minutes: float = 6.0  # scaling: CPU-minutes for each grid and agent
     out: Path | None = None  # folder of runs, figures and page; by default reproduce/STUDY
     json: bool = False  # print the comparison as JSON instead of a table
@@ -60,16 +54,16 @@ class Settings:
 def run(name: str, arguments: list[str]) -> int:
     """Trains or loads, measures, prints and writes."""
     settings = tyro.cli(Settings, args=arguments, prog="comity reproduce")
-    if settings.seeds is not None:
-        require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
+    for name in ("seeds", "episodes"):
+        number = getattr(settings, name)
+        require(number is None or number >= 1, name, number, "at least 1")
     out = settings.out or Path("reproduce") / settings.study
     if settings.study == "coin-league":
-        return coin_league.run(out, settings.episodes, settings.json)
+        return coin_league.run(out, settings.episodes or EPISODES, settings.json)
     if settings.study == "scaling":
         return scaling.run(out, settings.minutes, settings.from_committed, settings.json)
     if settings.study == "harvest":
-        episodes = min(settings.episodes, 20)  # of 1,000 steps each
-        return harvest.run(out, settings.seeds, episodes, settings.from_committed, settings.json)
+        return harvest.run(out, settings.seeds, settings.episodes, settings.from_committed, settings.json)
     study = STUDIES[settings.study]
     game = study_game(study)
     count = settings.seeds or study.seeds
@@ -81,7 +75,7 @@ def run(name: str, arguments: list[str]) -> int:
     else:
         players, curves = _train(study, settings, count, out)
     scripted = {player: scripted_player(player, game) for player in SCRIPTED}
-    measured, leagues = measure(study, game, players, scripted, settings.episodes)
+    measured, leagues = measure(study, game, players, scripted, settings.episodes or EPISODES)
     results = _results(study, settings, measured, time.monotonic() - started)
     write_json(out / "results.json", results)
     _write_page(out, study, game, players, measured, leagues, curves, results)
@@ -121,7 +115,7 @@ def _results(study: Study, settings: Settings, measured: list[Measured], seconds
         "game": study.game,
         "agent": study.agent,
         "seeds": len(measured[0].seeds),
-        "episodes": settings.episodes,
+        "episodes": settings.episodes or EPISODES,
         "from_committed": settings.from_committed,
         "seconds": round(seconds, 1),
         "versions": versions(),

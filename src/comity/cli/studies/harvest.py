@@ -32,6 +32,7 @@ METHODS = {"Proximal AdAlign": "proximal-adalign", "PPO": "ppo", "PPO, summed re
 SCRIPTED = {"random": "random", "sustainable": "sustainable"}
 COMPANIES = {"itself": (), **{f"2 {name}": (name, name) for name in MIXED}}
 SEEDS = 3
+EPISODES = 8
 LENGTH = 1000
 SHOWN = 120  # steps of a replay
 NOTE = (
@@ -43,8 +44,9 @@ HEADINGS = ["player", "seats 6, 7", "focal, each", "interval", "seeds", "others,
 HEADINGS += ["equality", "sustainability", "bushes left", "apples left"]
 
 
-def run(out: Path, seeds: int | None, episodes: int, from_committed: bool, as_json: bool) -> int:
+def run(out: Path, seeds: int | None, episodes: int | None, from_committed: bool, as_json: bool) -> int:
     """Trains or loads, measures, prints and writes."""
+    episodes = episodes or EPISODES
     game = make_game(GAME, horizon=LENGTH)
     assert isinstance(game, CommonsHarvest)
     started = time.monotonic()
