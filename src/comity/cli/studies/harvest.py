@@ -178,7 +178,7 @@ def _write_page(
         }
         figure = plots.lines(lines, "step", "apples left (of 64)", logarithmic=True)
         write_atomically(out / f"apples-{company.replace(' ', '-')}.svg", figure.encode())
-        heading = "Apples left" + ("" if company == "itself" else f", with {company.replace('2', 'two')}s")
+        heading = "Apples left" + ("" if company == "itself" else f", with {company} players")
         parts.append(html.section(heading, html.figure(figure)))
     parts.append(sections.curves_section(curves))
     pictures = []
