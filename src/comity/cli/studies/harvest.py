@@ -1,6 +1,5 @@
 """`comity reproduce harvest`: Proximal Advantage Alignment and PPO in Commons Harvest."""
 
-import base64
 import json
 import sys
 import time
@@ -187,10 +186,10 @@ def _write_page(
             seated = (players[label][0],) * (len(game.seats) - len(rest)) + rest
             steps = replay(game, seated, 0, SHOWN)
             moving = replays.animation(replays.frames(game.family, steps[::2]), 120)
-            write_atomically(out / f"{METHODS[label]}-{company.replace(' ', '-')}.gif", moving)
-            data = base64.b64encode(moving).decode()
+            name = f"{METHODS[label]}-{company.replace(' ', '-')}.gif"
+            write_atomically(out / name, moving)  # beside the page: nine of them would make it heavy
             caption = f"{label}, seed 0, with {company}: the first {SHOWN} steps, every second one."
-            pictures.append(html.figure(f'<img alt="replay" src="data:image/gif;base64,{data}">', caption))
+            pictures.append(html.figure(f'<img alt="replay" src="{name}">', caption))
     parts.append(html.section("Replays", *pictures))
     parts.append(sections.repeat_section([results["command"]], results["versions"]))
     page = html.page(
