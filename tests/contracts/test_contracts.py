@@ -85,8 +85,11 @@ NEURAL = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "networ
 NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
 
 
-@pytest.mark.parametrize("name", [name for name in NEURAL if name not in SLOW_TO_COMPILE])
-@pytest.mark.parametrize("kind", ["tabular", "mlp", "gru", "gtrxl"])
+KINDS = [(name, kind) for name in NEURAL if name not in SLOW_TO_COMPILE for kind in ("tabular", "mlp", "gru")]
+
+
+# The transformer is slow to compile, and a torso like the others: one learner of each family has it.
+@pytest.mark.parametrize(("name", "kind"), [*KINDS, ("ppo", "gtrxl"), ("proximal-adalign", "gtrxl")])
 def test_learner_with_every_network(name: str, kind: Any) -> None:
     cls = AGENTS.load(name)
     shared = kind == "gru" and name not in NEVER_SHARED

@@ -26,6 +26,7 @@ from comity.core.types import Experience, Seat
 from comity.nets.layers import Linear
 from comity.returns.differentiable import Params, Values, answers
 
+HARDLY = 0.01  # share of its moves that an agent makes while it still learns what they are
 RANGE = 2.0  # how many standard deviations of what was drawn logits may reach: beyond, moves are not known
 
 
@@ -62,7 +63,7 @@ class COLA(ExactLearner):
     discount: float = 0.96  # what the next step's reward counts
     initial: float = 0.5  # standard deviation of the first logits
     step: float = 0.3  # how long a move is, on the gradient of the value
-    moves_first: float = 0.5  # share of the training in which only the moves are learned
+    moves_first: float = 0.5  # share of the training in which moves are learned and hardly made
     moves_steps: int = 8  # steps of learning the moves in each iteration
     moves_rate: float = 2e-3  # step size of the network of moves, falling to 0
     moves_width: int = 64  # units of its hidden layers
@@ -108,7 +109,7 @@ class COLA(ExactLearner):
 
         first = (state.moves, state.memory)
         (moves, memory), losses = jax.lax.scan(learn, first, jax.random.split(key, self.moves_steps))
-        begun = (experience.progress >= self.moves_first).astype(jnp.float32)
+        begun = jnp.where(experience.progress >= self.moves_first, 1.0, HARDLY)
         ways = moves(here)
         own = jnp.stack([ways[seat] for seat in experience.seats]).mean(axis=0)
         table = state.policy.table + begun * self.learning_rate * own.reshape(state.policy.table.shape)
