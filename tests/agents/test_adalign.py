@@ -32,6 +32,7 @@ TABLE = Network(kind="tabular")
 PLAIN: dict[str, Any] = {  # nothing but the equations
     "network": TABLE, "critic_network": TABLE, "entropy": 0.0, "max_gradient": 1e9, "past": "discounted",
     "discount": 0.9, "own_trace": 0.8, "past_trace": 0.0, "opponent_trace": 0.5, "normalise": "none",
+    "target_rate": 0.05,
 }  # fmt: skip
 NOW = jnp.float32(0.0)
 
@@ -305,13 +306,11 @@ def test_an_after_state_is_valued_before_chance_draws() -> None:
 
     goes_on = ~ended[:-1]
     losses = huber(value - returns).mean(), huber(following[:-1] - returns[1:])[goes_on].mean()
-    state = state._replace(target=critic)
+    state = state._replace(critic=critic, target=critic)
     own = AdvantageAlignment(**NEGOTIATION, learn_from="own")
-    loss = quick_jit(lambda c, s, j: own.critic_loss(c, None, s, own.lesson(j, (0,))))(critic, state, joint)
+    loss = quick_jit(critic_loss_of(own, (0,)))(state, joint)
     assert float(loss) == pytest.approx(np.mean(losses), rel=1e-4)
-    everyone = quick_jit(lambda c, s, j: agent.critic_loss(c, None, s, agent.lesson(j, (0,))))(
-        critic, state, joint
-    )
+    everyone = quick_jit(critic_loss_of(agent, (0,)))(state, joint)
     assert abs(float(everyone) - float(loss)) > 1e-4  # it learns from the other's view too
 
 
@@ -447,6 +446,14 @@ def test_proximal_gradient(dilemma: Played, learned: Any, shift: float) -> None:
 
 
 # ---- Detached, never reused, copied --------------------------------------------------------------------
+
+
+def critic_loss_of(agent: ShapingActorCritic, seats: tuple[int, ...]) -> Callable[..., Array]:
+    def loss(state: ShapingState, joint: Trajectory) -> Array:
+        lesson = agent.lesson(joint, seats)
+        return agent.critic_loss(agent.says(state.critic, state.policy.torso, lesson), state, lesson)
+
+    return loss
 
 
 def aligned_sum(agent: AlignedAgent, played: Played) -> Callable[[PyTree], Array]:

@@ -12,7 +12,7 @@ from comity.core.errors import ComityError
 from comity.core.types import Experience
 from comity.play.specs import make_agent, make_game
 from comity.train.experiment import make_experiment
-from tests.agents.test_adalign import NOW, TABLE, Played, played, quick_jit, slow_advantages
+from tests.agents.test_adalign import NOW, TABLE, Played, critic_loss_of, played, quick_jit, slow_advantages
 
 PLAIN: dict[str, Any] = {
     "network": TABLE, "critic_network": TABLE, "entropy": 0.0, "max_gradient": 1e9, "discount": 0.9,
@@ -102,7 +102,7 @@ def test_the_critics_targets_look_ahead_as_far_as_its_trace(given: Played) -> No
     agent = LOQA(**PLAIN, critic_trace=1.0)
     table = np.asarray(given.state.critic.head.weight)
     joint, state = given.joint, given.state._replace(target=given.state.critic)
-    loss = quick_jit(lambda s, j: agent.critic_loss(s.critic, None, s, agent.lesson(j, (0, 1))))(state, joint)
+    loss = quick_jit(critic_loss_of(agent, (0, 1)))(state, joint)
     policy = np.exp(np.asarray(state.policy.head.linear.weight))
     value = (table * policy).sum(axis=1) / policy.sum(axis=1)
     ended = np.asarray(joint.step.truncated)

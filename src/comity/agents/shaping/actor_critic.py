@@ -217,21 +217,23 @@ class ShapingActorCritic(Agent):
     ) -> tuple[ShapingState, dict[str, Array]]:
         """One step of gradient ascent along the shaped advantages."""
         data = streams(experience.joint, experience.seats)
-        shaped = self.shaped(state, experience)
         lesson = self.lesson(experience.joint, experience.seats)
         entropy_weight = self.entropy * self.faded(self.final_entropy, experience.progress)
 
         def loss(policy, critic):  # type: ignore[no-untyped-def]
+            now = self.says(critic, policy.torso, lesson)
+            shaped = self.shaped(state, experience, now)
             distribution = policy.unroll(data.carry[0], data.obs, data.resets)
             gain = weighted_mean(shaped.total * distribution.log_prob(data.extras.raw), data.weight)
             entropy = weighted_mean(distribution.entropy(), data.weight)
-            critic_loss = self.critic_loss(critic, policy.torso, state, lesson)
+            critic_loss = self.critic_loss(now, state, lesson)
             total = -gain - entropy_weight * entropy + critic_loss
-            return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
+            metrics = {"loss": total, "entropy": entropy, "critic_loss": critic_loss}
+            return total, {**metrics, **sizes(shaped)}
 
         gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
         state = self.learned(state, gradients, experience.progress)
-        return state, {**metrics, "gradient_norm": optax.tree.norm(gradients[0]), **sizes(shaped)}
+        return state, {**metrics, "gradient_norm": optax.tree.norm(gradients[0])}
 
     @abstractmethod
     def pull(
@@ -239,18 +241,24 @@ class ShapingActorCritic(Agent):
     ) -> tuple[Float[Array, "time stream"], Float[Array, "time stream"]]:
         """What my own advantages came to so far, and the term by which it shapes the other player."""
 
-    def shaped(self, state: ShapingState, experience: Experience) -> Shaped:
-        """The learner's advantages, with the shaping term added. Nothing here is differentiated."""
+    def shaped(self, state: ShapingState, experience: Experience, now: Estimate | None = None) -> Shaped:
+        """The learner's advantages, with the shaping term added. Nothing here is differentiated.
+
+        `now` is what the critic says along its lesson, if that is known already.
+        """
         joint, seats = experience.joint, experience.seats
+        if now is None:
+            now = self.says(state.critic, state.policy.torso, self.lesson(joint, seats))
         own_data = streams(joint, seats)
-        says = self._says(state, joint, seats, own_data)
+        by_seat = _by_seat(jax.lax.stop_gradient(now), self._taught(joint, seats))
+        says = join([by_seat[seat] for seat in seats])
         own, past = (
             self._scaled(self._advantage(own_data, says, 0, trace), own_data.weight)
             for trace in (self.own_trace, self.past_trace)
         )
         ended = own_data.ended
         so_far, term = jnp.zeros_like(own), jnp.zeros_like(own)
-        for other in self._others(state, joint, seats, says, own_data):
+        for other in self._others(state, joint, seats, by_seat, own_data):
             so_far, pull = self.pull(past, ended, other)
             term = term + pull
         total = own + self.weight * term
@@ -260,28 +268,32 @@ class ShapingActorCritic(Agent):
 
     def lesson(self, joint: Trajectory, seats: tuple[int, ...]) -> Lesson:
         """What the critic learns from in a rollout in which some seats learn."""
-        of_actions, own_seat = self.critic_kind == "action-value", seats[0]
-        if self.opponent_critic == "own-view" and self.learn_from == "all":
-            seats = tuple(range(len(joint.obs)))
-        data = views(joint, seats, own_seat, of_actions)
+        own_seat, seats = seats[0], self._taught(joint, seats)
+        data = views(joint, seats, own_seat, self.critic_kind == "action-value")
         rewards: tuple[Array, ...] = (data.reward,)
         if self.opponent_critic == "learned":
             rewards = (data.reward, others_reward(joint, seats))
         return Lesson(data, successors(joint, seats), rewards)
 
-    def critic_loss(
-        self, critic: Critic, torso: Torso | None, state: ShapingState, lesson: Lesson
-    ) -> Float[Array, ""]:
+    def _taught(self, joint: Trajectory, seats: tuple[int, ...]) -> tuple[int, ...]:
+        """The seats that the critic learns from in a rollout in which some seats learn."""
+        everyone = self.opponent_critic == "own-view" and self.learn_from == "all"
+        return tuple(range(len(joint.obs))) if everyone else seats
+
+    def says(self, critic: Critic, torso: Torso, lesson: Lesson) -> Estimate:
+        """What a critic, on its own torso or else the policy's, says along a lesson."""
+        own = critic.torso if critic.torso is not None else torso
+        return estimate(critic, own, lesson.data, lesson.next_obs)
+
+    def critic_loss(self, now: Estimate, state: ShapingState, lesson: Lesson) -> Float[Array, ""]:
         """Huber loss to targets of the slow critic: TD(lambda) for values, SARSA(lambda) for action values.
 
+        `now` is what the critic says along the lesson; without a slow copy the targets are made of it too.
         After-states are values that are learned twice: as they are seen, and before chance has its say.
         """
-        data, next_obs, rewards = lesson
-        torso = critic.torso if critic.torso is not None else torso
-        assert torso is not None
-        now = estimate(critic, torso, data, next_obs)
-        slow_torso = state.target.torso if state.target.torso is not None else state.policy.torso
-        slow = jax.lax.stop_gradient(estimate(state.target, slow_torso, data, next_obs))
+        data, _, rewards = lesson
+        slow = now if self.target_rate == 1.0 else self.says(state.target, state.policy.torso, lesson)
+        slow = jax.lax.stop_gradient(slow)
         losses = []
         for i, reward in enumerate(rewards):
             if self.critic_kind == "action-value":
@@ -328,7 +340,10 @@ class ShapingActorCritic(Agent):
             self.faded(self.final_critic_learning_rate, progress),
         )  # fmt: skip
         policy = self._narrowed(policy, progress)
-        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), state.target, critic)
+        target = critic
+        if self.target_rate < 1.0:
+            follow = partial(jax.tree.map, lambda old, new: old + self.target_rate * (new - old))
+            target = follow(state.target, critic)
         return ShapingState(policy, critic, target, policy_memory, critic_memory)
 
     def faded(self, final: float, progress: Float[Array, ""]) -> Float[Array, ""]:
@@ -343,12 +358,6 @@ class ShapingActorCritic(Agent):
         largest, final = self.spreads
         bound = jnp.log(largest * self.faded(final, progress))
         return eqx.tree_at(lambda p: p.head.log_std, policy, jnp.minimum(policy.head.log_std, bound))
-
-    def _says(
-        self, state: ShapingState, joint: Trajectory, seats: tuple[int, ...], data: Streams
-    ) -> Estimate:
-        torso = state.critic.torso if state.critic.torso is not None else state.policy.torso
-        return estimate(state.critic, torso, data, successors(joint, seats))
 
     def _advantage(
         self, data: Streams, says: Estimate, reward: int, trace: float
@@ -380,15 +389,17 @@ class ShapingActorCritic(Agent):
         state: ShapingState,
         joint: Trajectory,
         seats: tuple[int, ...],
-        says: Estimate,
+        known: dict[int, Estimate],
         own_data: Streams,
     ) -> list[Other]:
         """The other players beside the learner's streams, one entry for each (equation 66).
 
-        A learned critic knows the others' reward only as a sum, so there is one entry for all of them.
+        `known` is what the critic says in the seats that it learns from. A learned critic knows the others'
+        reward only as a sum, so there is one entry for all of them.
         """
         if self.opponent_critic == "learned":
             summed = own_data._replace(reward=others_reward(joint, seats))
+            says = join([known[seat] for seat in seats])
             return [self._other(summed, says, 1, summed.reward, ())]
         by_seat = []
         count = len(joint.obs)
@@ -398,11 +409,16 @@ class ShapingActorCritic(Agent):
                 seen = given(data, self.critic_kind == "action-value")
             else:
                 data = views(joint, (seat,), seats[0], state.critic.actions > 0)
-                seen = self._says(state, joint, (seat,), data)
+                seen = known[seat] if seat in known else self._seen(state, joint, seat, data)
             other = self._other(data, seen, 0, data.weight * data.reward, data.action)
             # Who left has no advantage any more.
             by_seat.append(other._replace(advantage=data.weight * other.advantage))
         return [join([by_seat[(seat + turn) % count] for seat in seats]) for turn in range(1, count)]
+
+    def _seen(self, state: ShapingState, joint: Trajectory, seat: int, data: Streams) -> Estimate:
+        """What the critic says along the view of a seat that it does not learn from."""
+        lesson = Lesson(data, successors(joint, (seat,)), ())
+        return jax.lax.stop_gradient(self.says(state.critic, state.policy.torso, lesson))
 
     def _other(self, data: Streams, says: Estimate, index: int, reward: Array, action: PyTree) -> Other:
         advantage = self._advantage(data, says, index, self.opponent_trace)
@@ -410,6 +426,12 @@ class ShapingActorCritic(Agent):
         following = jnp.where(data.terminated, 0.0, says.next_value[..., index])
         scaled = self._scaled(advantage, data.weight)
         return Other(scaled, reward, returns, following, says.each[..., index, :], action)
+
+
+def _by_seat(says: Estimate, seats: tuple[int, ...]) -> dict[int, Estimate]:
+    """What a critic says along the joined streams of some seats, seat by seat."""
+    parts = jax.tree.map(lambda x: jnp.split(x, len(seats), axis=1), says)
+    return {seat: Estimate(*(part[i] for part in parts)) for i, seat in enumerate(seats)}
 
 
 def sizes(shaped: Shaped) -> dict[str, Array]:

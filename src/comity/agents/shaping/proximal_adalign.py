@@ -89,7 +89,7 @@ class ProximalAdvantageAlignment(AlignedAgent):
             log_ratio = distribution.log_prob(data.extras.raw) - data.extras.log_prob
             surrogate = clipped_surrogate(jnp.exp(log_ratio), advantage, self.clip)
             entropy = weighted_mean(distribution.entropy(), data.weight)
-            critic_loss = self.critic_loss(critic, policy.torso, state, lesson)
+            critic_loss = self.critic_loss(self.says(critic, policy.torso, lesson), state, lesson)
             total = -weighted_mean(surrogate, data.weight) - entropy_weight * entropy + critic_loss
             kl = weighted_mean(approximate_kl(log_ratio), data.weight)
             return total, {"loss": total, "entropy": entropy, "critic_loss": critic_loss, "kl": kl}
