@@ -25,6 +25,9 @@ GAMES = Registry(
         "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
         "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
         "meta-game": Row("comity.games.meta:MetaGame", "shape naive learners: one step is a whole episode"),
+        "learner-game": Row(
+            "comity.games.learner:LearnerGame", "shape a naive learner, step by step in several games at once"
+        ),
         "simple-spread": Row("comity.games.particle_games:Spread", "particles: cover all landmarks"),
         "simple-reference": Row(
             "comity.games.particle_games:Reference", "particles: tell each other where to go"

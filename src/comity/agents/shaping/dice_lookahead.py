@@ -90,6 +90,11 @@ class DiceLookahead(PolicyAgent):
         return 0.0
 
     @property
+    def emphasis(self) -> float:
+        """How much it counts that the others learn from what I do: 1 for as far as they are imagined to."""
+        return 1.0
+
+    @property
     def passes(self) -> int:
         """How many steps I take in one iteration, each after a new look ahead."""
         return 1
@@ -157,6 +162,8 @@ class DiceLookahead(PolicyAgent):
         """What is earned after the others' imagined learning, to be minimised with its sign turned."""
         inner_key, outer_key = jax.random.split(key)
         learned = self.look_ahead(critic, policy, rivals, own, experience, inner_key)
+        if self.emphasis != 1.0:
+            learned = _emphasised(learned, self.emphasis)
         played = self._play(policy, learned, own, experience, outer_key)
         acts = self._acts((policy, *learned), own, played)
         gain = self.dice(critic, acts, own, own, played)
@@ -324,6 +331,16 @@ class DiceLookahead(PolicyAgent):
 def _moved_along(policy: Policy, way: Policy, stride: float | Float[Array, ""]) -> Policy:
     """A policy after a step."""
     return jax.tree.map(lambda x, slope: x + stride * slope, policy, way)
+
+
+def _emphasised(policies: Policies, weight: float) -> Policies:
+    """The same policies, whose derivatives count more or less."""
+
+    def weigh(x: Array) -> Array:
+        fixed = jax.lax.stop_gradient(x)
+        return fixed + weight * (x - fixed)
+
+    return jax.tree.map(weigh, policies)
 
 
 def _present(played: Trajectory, seat: int) -> Float[Array, "time batch"]:

@@ -25,6 +25,7 @@ class POLA(DiceLookahead):
     inner_learning_rate: float = 10.0  # how long such a step is, on values per step
     inner_penalty: float = 0.1  # what a change of the others' policy costs them (KL)
     inner_reach: float = 0.0  # largest change (KL) of another's policy in one imagined step; 0: no limit
+    shaping_weight: float = 1.0  # how much it counts that the others learn from what I do; 1 in the paper
     outer_steps: int = 4  # own steps per iteration, each after a new look ahead
     penalty: float = 1.0  # what a change of the own policy costs (KL)
     discount: float = 0.96  # what the next step's reward counts
@@ -40,7 +41,7 @@ class POLA(DiceLookahead):
 
     def __check_init__(self) -> None:
         require(self.outer_steps >= 1, "outer_steps", self.outer_steps, "at least 1")
-        for name in ("inner_penalty", "inner_reach", "penalty"):
+        for name in ("inner_penalty", "inner_reach", "penalty", "shaping_weight"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
     @property
@@ -50,6 +51,10 @@ class POLA(DiceLookahead):
     @property
     def reach(self) -> float:
         return self.inner_reach
+
+    @property
+    def emphasis(self) -> float:
+        return self.shaping_weight
 
     @property
     def passes(self) -> int:
