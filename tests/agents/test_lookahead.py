@@ -19,6 +19,7 @@ from comity.play.rollout import simulator
 from comity.play.specs import make_agent, make_game
 from comity.train import loop
 from comity.train.experiment import make_experiment
+from tests.agents.test_adalign import quick_jit
 
 STEPS, GAMMA, BATCH = 3, 0.8, 2048
 TABLES = jnp.asarray([[0.3, -0.4, 0.8, 0.1, -0.7], [-0.2, 0.5, 0.4, -0.9, 0.6]])  # logits of cooperation
@@ -109,6 +110,30 @@ def test_an_imagined_step_changes_behaviour_as_far_as_it_may(reach: float) -> No
     )()
     before, after = (agent._unroll(policy, played, 1) for policy in (other, moved))
     assert float(before.kl(after).mean()) == pytest.approx(reach, rel=0.15)
+
+
+def test_the_weight_multiplies_what_comes_of_the_others_learning() -> None:
+    """The gradient is linear in it: at 0 that of the games with those who learned, at 1 the paper's."""
+    settings: dict[str, Any] = {"inner_steps": 1, "inner_learning_rate": 1.5, "discount": GAMMA, **SHAPE}
+    first = make_agent("pola", None, **settings)
+    assert isinstance(first, DiceLookahead)
+    state, other = prepared(first)
+    simulate = simulator(PrisonersDilemma(horizon=STEPS), (first, first), 256, STEPS)
+
+    def slope(weight: float) -> np.ndarray:
+        agent = make_agent("pola", None, shaping_weight=weight, **settings)
+        assert isinstance(agent, DiceLookahead)
+
+        def gradient(policy: Any) -> Any:
+            experience = Experience((0,), None, jnp.float32(0.0), None, simulate)  # type: ignore[arg-type]
+            loss = partial(agent.loss, state.critic, (other,), 0, experience, jax.random.key(2), 0.0, policy)
+            return jax.grad(loss, has_aux=True)(policy)[0]
+
+        return np.asarray(quick_jit(gradient)(state.policy).head.linear.weight)
+
+    none, plain, thrice = slope(0.0), slope(1.0), slope(3.0)
+    assert np.abs(plain - none).max() > 1e-3
+    np.testing.assert_allclose(thrice - none, 3.0 * (plain - none), rtol=1e-3, atol=1e-6)
 
 
 def test_a_model_learns_what_the_other_does() -> None:
