@@ -34,7 +34,16 @@ SCRIPTED = ("always-cooperate", "always-defect", "tit-for-tat", "random")
 
 
 Name = Literal[
-    "ipd", "coin", "negotiation", "ipd-loqa", "coin-loqa", "ipd-pola", "coin-league", "scaling", "harvest"
+    "ipd",
+    "coin",
+    "negotiation",
+    "ipd-loqa",
+    "coin-loqa",
+    "ipd-pola",
+    "coin-pola",
+    "coin-league",
+    "scaling",
+    "harvest",
 ]
 
 

@@ -122,6 +122,22 @@ STUDIES = {
         "close to what tit-for-tat earns, whose numbers stand here.",
         seeds=5,
     ),
+    "coin-pola": Study(
+        "coin",
+        "pola",
+        (
+            Claim("self-play", "self", horizon=50, published=0.193, must=0.15),
+            Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.375),
+            Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.286),
+            Claim("against always-defect", "own", "always-defect", 50, published=-0.032),
+            Claim("  always-defect earns", "other", "always-defect", 50, published=0.068),
+            Claim("self-play", "self", horizon=16),
+            Claim("with always-cooperate", "own", "always-cooperate", 16),
+            Claim("against always-defect", "own", "always-defect", 16),
+        ),
+        "Published: the league of the Advantage Alignment paper, which does not keep horizons apart.",
+        seeds=3,
+    ),
     "negotiation": Study(
         "negotiation",
         "adalign",
