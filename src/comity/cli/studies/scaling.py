@@ -54,7 +54,8 @@ def run(out: Path, minutes: float, from_committed: bool, as_json: bool) -> int:
     """Trains what is missing, then prints and writes."""
     if from_committed:
         raise ComityError(
-            "No results of the scaling study ship with Comity yet: run it without --from-committed."
+            "The scaling study measures time, so no players stand for it: run it without --from-committed, or "
+            "read experiments/coin/scaling in the repository."
         )
     require(minutes > 0, "minutes", minutes, "above 0")
     histories = {
