@@ -60,7 +60,7 @@ def test_recipes_build(path) -> None:
     game, agent = path.parts[-3:-1]
     experiment = Experiment.from_data(zoo_recipe(game, agent))
     data = experiment.to_data()["game"]
-    inner = data["game"] if data["name"] == "shared-reward" else data
+    inner = data["game"] if data["name"] in ("shared-reward", "learner-game") else data
     assert inner["name"] == game
 
 

@@ -260,10 +260,11 @@ class Torso(eqx.Module):
         def advance(carry: TorsoMemory, step: tuple[PyTree, Array]) -> tuple[TorsoMemory, PyTree]:
             seen, reset = step
             carry, features = self.step(_cleared(carry, reset), seen)
-            return carry, (features, carry)
+            return carry, (() if same else features, carry)
 
+        same = isinstance(self.memory, GRU) and not self.after  # then the features are the memory
         _, (features, memory) = jax.lax.scan(jax.checkpoint(advance), carry, (obs, resets))
-        return features, memory
+        return memory.hidden if same else features, memory
 
     def _unroll_at_once(
         self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."]
