@@ -54,7 +54,7 @@ def run(out: Path, minutes: float, from_committed: bool, as_json: bool) -> int:
     """Trains what is missing, then prints and writes."""
     if from_committed:
         raise ComityError(
-            "The scaling study measures time, so no players stand for it: run it without --from-committed, or "
+            "The scaling study measures time, so no players stand for it: run it without --from-committed or "
             "read experiments/coin/scaling in the repository."
         )
     require(minutes > 0, "minutes", minutes, "above 0")
