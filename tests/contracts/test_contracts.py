@@ -47,8 +47,9 @@ def test_game_survives_a_file(name: str) -> None:
 
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
-LIKE_PPO = {"a2c", "ippo", "trpo", "mfos"}  # they share all but their update with PPO
-MOST_FAMILIES = {**dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 2)}
+LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
+MOST_FAMILIES = {**dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 2), "adalign": 3, "loqa": 2}
+ONLY = {"proximal-adalign": {"matrix", "commons-harvest"}}  # it shares all but its update with adalign
 
 
 def suitable(name: str) -> list[Environment]:
@@ -56,6 +57,8 @@ def suitable(name: str) -> list[Environment]:
     games = []
     for family, first in FAMILIES.items():
         if family == "commons-harvest" and name not in HARVESTERS:
+            continue
+        if family not in ONLY.get(name, FAMILIES):
             continue
         game = make_game(first)
         try:
@@ -85,7 +88,9 @@ NEURAL = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "networ
 NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
 
 
-KINDS = [(name, kind) for name in NEURAL if name not in SLOW_TO_COMPILE for kind in ("tabular", "mlp", "gru")]
+SETTINGS_OF_PPO = {"ippo", "mfos"}  # PPO under other names, with other defaults
+OF_EACH_KIND = [name for name in NEURAL if name not in SLOW_TO_COMPILE | SETTINGS_OF_PPO]
+KINDS = [(name, kind) for name in OF_EACH_KIND for kind in ("tabular", "mlp", "gru")]
 
 
 # The transformer is slow to compile, and a torso like the others: one learner of each family has it.

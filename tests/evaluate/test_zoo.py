@@ -26,7 +26,7 @@ def test_committed_players_hold_the_claims(name: str) -> None:
     names = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(study.seeds)]
     assert zoo_names(study.game, study.agent) == names
     scripted = {n: scripted_player(n, game) for n in ("always-cooperate", "always-defect", "random")}
-    measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=50)
+    measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=30)
     missed = [f"{item.claim.label}: {item.interval.mean:.3f}" for item in measured if item.holds is False]
     assert missed == []
 

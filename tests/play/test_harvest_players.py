@@ -22,6 +22,7 @@ def harvest(*names: str) -> tuple[np.ndarray, np.ndarray]:
     return paid, np.asarray(played.view.apples)[-1].sum(axis=-1)
 
 
+@pytest.mark.slow
 def test_greed_ends_in_a_desert_and_restraint_does_not() -> None:
     greedy, left = harvest(*["greedy"] * 7)
     sparing, kept = harvest(*["sustainable"] * 7)
