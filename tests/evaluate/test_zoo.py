@@ -42,6 +42,18 @@ def test_committed_shapers_extort_a_naive_learner(agent: str) -> None:
         assert float(played.step.reward[0].mean()) > -0.8
 
 
+def test_committed_shapers_of_the_coin_game_take_every_coin() -> None:
+    """As docs/shaping.md says: nothing is left when two of them meet."""
+    game = make_game("coin")
+    names = [f"zoo:coin/mfos/{seed}" for seed in range(3)]
+    assert zoo_names("coin", "mfos") == names
+    earned = [
+        play(game, (load_player(name),) * 2, jax.random.key(0), 100, 50).step.reward[0].mean()
+        for name in names
+    ]
+    assert all(abs(float(reward)) < 0.05 for reward in earned)
+
+
 @pytest.mark.parametrize("agent", ["mappo", "ippo"])
 def test_committed_teams_cover_the_landmarks(agent: str) -> None:
     """The sum over agents of an episode's rewards in simple-spread, at least -30 in every seed."""

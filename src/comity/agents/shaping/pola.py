@@ -5,6 +5,7 @@ what is done. POLA measures steps by how much behaviour changes (KL), both its o
 of the others, and takes several steps before it looks at the world again.
 """
 
+import math
 from typing import Literal
 
 import equinox as eqx
@@ -42,7 +43,7 @@ class POLA(DiceLookahead):
     def __check_init__(self) -> None:
         require(self.outer_steps >= 1, "outer_steps", self.outer_steps, "at least 1")
         for name in ("inner_penalty", "inner_reach", "penalty", "shaping_weight"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+            require(0 <= getattr(self, name) < math.inf, name, getattr(self, name), "finite, at least 0")
 
     @property
     def penalties(self) -> tuple[float, float]:
