@@ -64,12 +64,11 @@ def test_masks_are_kept_by_random_and_by_learning_players() -> None:
     joint = random_play(corridor(), games=32)
     assert set(np.asarray(joint.action[0])[np.asarray(joint.alive[0])].tolist()) == {1, 2}
     game = corridor()
-    for name in ("ppo", "mappo"):
-        agent = comity.make_agent(name, **{"network.kind": "mlp", "network.width": 8})
-        experiment = make_experiment(game, agent, iterations=2, batch=4, unroll=6, chunk=2)
-        state = jax.jit(lambda e=experiment: loop.start(e))()
-        _, metrics = jax.jit(lambda s, e=experiment: loop.advance(e, s, 2))(state)
-        assert np.isfinite(np.asarray(metrics["reward/a"])).all(), name
+    agent = comity.make_agent("mappo", **{"network.kind": "mlp", "network.width": 8})
+    experiment = make_experiment(game, agent, iterations=2, batch=4, unroll=6, chunk=2)
+    state = jax.jit(lambda: loop.start(experiment))()
+    _, metrics = jax.jit(lambda s: loop.advance(experiment, s, 2))(state)
+    assert np.isfinite(np.asarray(metrics["reward/a"])).all()
 
 
 def test_workers_play_the_same_games_as_this_process() -> None:

@@ -89,12 +89,12 @@ NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
 
 
 SETTINGS_OF_PPO = {"ippo", "mfos"}  # PPO under other names, with other defaults
-OF_EACH_KIND = [name for name in NEURAL if name not in SLOW_TO_COMPILE | SETTINGS_OF_PPO]
-KINDS = [(name, kind) for name in OF_EACH_KIND for kind in ("tabular", "mlp", "gru")]
+OF_EVERY_KIND = [(name, kind) for name in ("ppo", "adalign", "loqa") for kind in ("tabular", "mlp")]
+WITH_MEMORY = [(name, "gru") for name in NEURAL if name not in SLOW_TO_COMPILE | SETTINGS_OF_PPO]
 
 
-# The transformer is slow to compile, and a torso like the others: one learner of each family has it.
-@pytest.mark.parametrize(("name", "kind"), [*KINDS, ("ppo", "gtrxl"), ("proximal-adalign", "gtrxl")])
+# The transformer is slow to compile, and a torso like the others: one learner has it.
+@pytest.mark.parametrize(("name", "kind"), [*OF_EVERY_KIND, *WITH_MEMORY, ("ppo", "gtrxl")])
 def test_learner_with_every_network(name: str, kind: Any) -> None:
     cls = AGENTS.load(name)
     shared = kind == "gru" and name not in NEVER_SHARED

@@ -46,6 +46,7 @@ def test_thresholds_scale_with_the_grid() -> None:
     assert scaling.reached({"self": 0.06, "against_defect": -0.03}, 4, "strong")
 
 
+@pytest.mark.slow
 def test_climbing_stops_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = scaling.grid_experiment("adalign", 3)
     object.__setattr__(tiny, "batch", 16)
