@@ -24,14 +24,13 @@ from harness import peak_gflops
 from comity.play.matchmaking import AgentReplayBuffer
 from comity.play.specs import make_agent, make_game
 from comity.train import loop
-from comity.train.experiment import make_experiment
+from comity.train.experiment import Experiment, make_experiment
 
 LEARNERS = ("a2c", "ppo", "trpo", "adalign", "proximal-adalign", "loqa", "lola-dice", "pola")
 SHAPE: dict[str, Any] = {"kind": "gru", "width": 32, "depth": 1}
 PUBLISHED = 406.0
-CRITICS: dict[
-    str, dict[str, Any]
-] = {  # whose view LOQA's critic learns from, and how fast its slow copy follows
+# Whose view LOQA's critic learns from, and how fast its slow copy follows.
+CRITICS: dict[str, dict[str, Any]] = {
     "own view": {"learn_from": "own", "critic_trace": 0.9, "target_rate": 1.0},
     "own view, slow copy": {"learn_from": "own", "target_rate": 0.05},
     "all views": {"learn_from": "all", "critic_trace": 0.9, "target_rate": 1.0},
@@ -46,7 +45,13 @@ def iterations(name: str) -> Callable[[], float]:
     nets = [net for net in ("network", "critic_network") if hasattr(default, net)]
     settings = {f"{net}.{field}": value for net in nets for field, value in SHAPE.items()}
     experiment = make_experiment(make_game("prisoners-dilemma"), make_agent(name, **settings), batch=256)
-    advance = eqx.filter_jit(loop.advance)
+    return timed(experiment)
+
+
+def timed(experiment: Experiment) -> Callable[[], float]:
+    """A function that trains one more iteration as training does, and says what CPU time it took."""
+    # The state is donated, so that an agent replay buffer is not copied.
+    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
     state = [eqx.filter_jit(loop.start)(experiment)]
 
     def once() -> float:
@@ -62,23 +67,14 @@ def iterations(name: str) -> Callable[[], float]:
 def published_loqa(**settings: Any) -> dict[str, float]:
     """LOQA's iteration at its published setting, in what the same process does on a large matrix product.
 
-    Iterations run as in training, the state donated, so that the agent replay buffer is not copied; each is
-    measured beside a matrix product, since what a core does changes from minute to minute.
+    Each iteration is measured beside a matrix product, since what a core does changes from minute to minute.
     """
     shape = {f"{net}.{field}": value for net in ("network", "critic_network")
              for field, value in {"kind": "gru", "width": 128}.items()}  # fmt: skip
     agent = make_agent("loqa", None, **shape, **settings)
     experiment = make_experiment(make_game("coin"), agent, matchmaker=AgentReplayBuffer(), batch=512)
-    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
-    state, metrics = advance(experiment, eqx.filter_jit(loop.start)(experiment), 2)
-    float(metrics["reward"][-1])
-    pairs = []
-    for _ in range(7):
-        peak = peak_gflops(repeats=2)
-        begun = time.process_time()
-        state, metrics = advance(experiment, state, 2)
-        float(metrics["reward"][-1])
-        pairs.append(((time.process_time() - begun) / 2, peak))
+    once = timed(experiment)
+    pairs = [(once(), peak_gflops(repeats=2)) for _ in range(7)]
     cost = sorted(seconds * peak for seconds, peak in pairs)[len(pairs) // 2]
     seconds, peak = sorted(pairs)[len(pairs) // 2]
     about = ", ".join(f"{name} {value}" for name, value in settings.items())

@@ -1,12 +1,19 @@
 """Strict types in all tests: shapes checked at run time, no silent promotion of types or ranks."""
 
-import os
-
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-
 import atexit
+import os
 import shutil
 import tempfile
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Many tests compile the same program: all processes of a session share what was compiled, and nothing is
+# left of it for the next one. Workers and commands that tests start inherit these settings.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="comity-tests-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,18 +22,6 @@ import pytest
 from jaxtyping import config, install_import_hook
 
 import tests.typecheck  # noqa: F401 (the hook names it)
-
-# Many tests compile the same program: all processes of a session share what was compiled, and nothing is
-# left of it for the next one. Workers and commands that tests start inherit these settings.
-if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    COMPILED = tempfile.mkdtemp(prefix="comity-tests-")
-    atexit.register(shutil.rmtree, COMPILED, ignore_errors=True)
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = COMPILED
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
-    jax.config.update("jax_compilation_cache_dir", COMPILED)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 # For the whole session, not for a block of imports: games and agents load when first asked for.
 install_import_hook("comity", "tests.typecheck.check")

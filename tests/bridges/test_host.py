@@ -60,12 +60,18 @@ def test_who_leaves_who_joins_and_what_is_cut() -> None:
     assert np.asarray(joint.obs[2])[3, 0, 0, 0, 0] == 3.0
 
 
-def test_masks_are_kept_by_random_and_by_learning_players() -> None:
+def test_masks_are_kept_by_random_players() -> None:
     joint = random_play(corridor(), games=32)
     assert set(np.asarray(joint.action[0])[np.asarray(joint.alive[0])].tolist()) == {1, 2}
-    game = corridor()
-    agent = comity.make_agent("mappo", **{"network.kind": "mlp", "network.width": 8})
-    experiment = make_experiment(game, agent, iterations=2, batch=4, unroll=6, chunk=2)
+
+
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ppo", "trpo", "a2c")]
+
+
+@pytest.mark.parametrize("name", ["mappo", *OTHERS])
+def test_masks_are_kept_by_learning_players(name: str) -> None:
+    agent = comity.make_agent(name, **{"network.kind": "mlp", "network.width": 8})
+    experiment = make_experiment(corridor(), agent, iterations=2, batch=4, unroll=6, chunk=2)
     state = jax.jit(lambda: loop.start(experiment))()
     _, metrics = jax.jit(lambda s: loop.advance(experiment, s, 2))(state)
     assert np.isfinite(np.asarray(metrics["reward/a"])).all()

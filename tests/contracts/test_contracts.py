@@ -52,13 +52,13 @@ MOST_FAMILIES = {**dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 
 ONLY = {"proximal-adalign": {"matrix", "commons-harvest"}}  # it shares all but its update with adalign
 
 
-def suitable(name: str) -> list[Environment]:
-    """Small games that an agent plays."""
+def suitable(name: str, everywhere: bool = False) -> list[Environment]:
+    """Small games that an agent plays: some of those where others like it are tried, or all."""
     games = []
     for family, first in FAMILIES.items():
         if family == "commons-harvest" and name not in HARVESTERS:
             continue
-        if family not in ONLY.get(name, FAMILIES):
+        if not everywhere and family not in ONLY.get(name, FAMILIES):
             continue
         game = make_game(first)
         try:
@@ -68,7 +68,7 @@ def suitable(name: str) -> list[Environment]:
         except ComityError:
             continue
         games.append(with_horizon(game, 4) if game.horizon else game)
-    return games[: MOST_FAMILIES.get(name)]
+    return games if everywhere else games[: MOST_FAMILIES.get(name)]
 
 
 ALL_AGENTS = sorted({*AGENTS.rows(), *ANY_FAMILY.rows(), *(n for r in SCRIPTED.values() for n in r.rows())})
@@ -82,6 +82,13 @@ def test_agent(name: str) -> None:
         check_agent(agent_class(name, game.family)(), game)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["adalign", "proximal-adalign", "loqa", "mappo"])
+def test_agent_everywhere(name: str) -> None:
+    for game in suitable(name, everywhere=True):
+        check_agent(agent_class(name, game.family)(), game)
+
+
 NEURAL = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "network")]
 
 
@@ -89,12 +96,21 @@ NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
 
 
 SETTINGS_OF_PPO = {"ippo", "mfos"}  # PPO under other names, with other defaults
-OF_EVERY_KIND = [(name, kind) for name in ("ppo", "adalign", "loqa") for kind in ("tabular", "mlp")]
-WITH_MEMORY = [(name, "gru") for name in NEURAL if name not in SLOW_TO_COMPILE | SETTINGS_OF_PPO]
 
 
-# The transformer is slow to compile, and a torso like the others: one learner has it.
-@pytest.mark.parametrize(("name", "kind"), [*OF_EVERY_KIND, *WITH_MEMORY, ("ppo", "gtrxl")])
+def shows_something_new(name: str, kind: str) -> bool:
+    """Whether a learner with a network is tried each time; the other pairs are slow tests."""
+    if kind == "gtrxl":  # slow to compile, and a torso like the others
+        return name == "ppo"
+    return name in ("ppo", "adalign", "loqa") or (kind == "gru" and name not in SETTINGS_OF_PPO)
+
+
+PAIRS = [(name, kind) for name in NEURAL if name not in SLOW_TO_COMPILE for kind in ("tabular", "mlp", "gru")]
+PAIRS += [("ppo", "gtrxl"), ("proximal-adalign", "gtrxl")]
+KINDS = [p if shows_something_new(*p) else pytest.param(*p, marks=pytest.mark.slow) for p in PAIRS]
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_learner_with_every_network(name: str, kind: Any) -> None:
     cls = AGENTS.load(name)
     shared = kind == "gru" and name not in NEVER_SHARED

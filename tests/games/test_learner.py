@@ -8,10 +8,10 @@ from jax import Array
 
 from comity.api import scripted_player
 from comity.core.errors import ComityError
-from comity.core.types import Player
 from comity.games.coin import CoinGame
 from comity.games.learner import LearnerEpisode, LearnerGame, policy_gradient, seen_from_oneself
 from comity.games.matrix import PrisonersDilemma
+from comity.play.match import play
 from comity.play.specs import make_game
 
 
@@ -52,31 +52,12 @@ def test_everything_is_seen_from_where_one_stands() -> None:
     assert seen.sum() == 2.0
 
 
-def rewards(game: LearnerGame, shaper: Player) -> np.ndarray:
-    """What a memoryless shaper earns in each inner episode, over some meta-episodes."""
-    agent, params = shaper.agent, shaper.params
-
-    def meta_episode(key: Array) -> Array:
-        def step(carry, step_key):
-            state, obs = carry
-            act_key, game_key = jax.random.split(step_key)
-            keys = jax.random.split(act_key, game.games)
-            act = jax.vmap(lambda seen, k: agent.act(params, agent.start(params), seen, k)[0])
-            acts = tuple(act(jnp.stack(obs), keys))
-            state, answer = game.step(game_key, state, acts)
-            return (state, answer.obs), answer.reward[0]
-
-        begin_key, play_key = jax.random.split(key)
-        _, reward = jax.lax.scan(step, game.reset(begin_key), jax.random.split(play_key, game.horizon))
-        return reward.reshape(game.episodes, -1).mean(axis=1)
-
-    keys = jax.random.split(jax.random.key(0), 4)
-    return np.asarray(jax.jit(jax.vmap(meta_episode))(keys)).mean(axis=0)
-
-
 def test_a_naive_learner_learns_to_take_every_coin() -> None:
     """So who always cooperates with it is exploited in the end."""
-    earned = rewards(LearnerGame(games=8), scripted_player("always-cooperate", CoinGame()))
+    game = LearnerGame(games=8)
+    shaper = scripted_player("always-cooperate", CoinGame())
+    played = play(game, (shaper,) * game.games, jax.random.key(0), 4, game.horizon)
+    earned = np.stack(played.step.reward).mean(axis=(0, 2)).reshape(game.episodes, -1).mean(axis=1)
     assert earned[:2].mean() > 0.0
     assert earned[-5:].mean() < -0.15
 

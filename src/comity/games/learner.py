@@ -7,6 +7,7 @@ A shaper with a memory that earns much over all of them shapes how the learner l
 arXiv:2205.01447, with the memory of the whole meta-episode as in Khan et al., 2023, arXiv:2312.12568).
 """
 
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from comity.core.errors import ComityError, require
 from comity.core.spaces import Discrete
 from comity.core.types import Environment, PerSeat, Seat, TimeStep
 from comity.games.coin import CoinGame
+from comity.returns.advantages import discounted_returns
 
 
 class LearnerEpisode(NamedTuple):
@@ -168,10 +170,9 @@ def policy_gradient(
 
     What followed is measured in its spread, so that a step size means the same in all games.
     """
-    steps = jnp.arange(episode.reward.shape[0])
-    ahead = steps[None, :] - steps[:, None]
-    fades = jnp.where(ahead >= 0, discount ** jnp.maximum(ahead, 0).astype(jnp.float32), 0.0)
-    returns = fades @ episode.reward
+    over = jnp.zeros(episode.reward.shape, bool)  # an episode's last step is the last one there is
+    to_go = jax.vmap(partial(discounted_returns, discount=discount), in_axes=1, out_axes=1)
+    returns = to_go(episode.reward, jnp.zeros_like(episode.reward), over, over)
     advantage = returns - returns.mean(axis=1, keepdims=True)
     advantage = advantage / (jnp.std(advantage) + 1e-3)
     chance = jax.nn.softmax(episode.features @ weights)
