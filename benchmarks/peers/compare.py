@@ -44,7 +44,10 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def comity(settings: dict[str, Any]) -> dict[str, Any]:
-    """The same training by Comity: MAPPO, whose critic sees what everybody sees."""
+    """The same training by Comity: MAPPO, whose critic sees what everybody sees, once for the whole team.
+
+    JaxMARL's critic sees the same for each seat, and computes it for each.
+    """
     import equinox as eqx
 
     from comity.core.compilation import use_compilation_cache
@@ -54,10 +57,17 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
 
     if os.environ.get("COMITY_CACHE"):
         use_compilation_cache()
-    shape = {"kind": "gru", "depth": 1, "after": 1} if settings["recurrent"] else {"kind": "mlp", "depth": 2}
-    shape["width"] = settings["width"]
+    recurrent = {"kind": "gru", "depth": 1, "after": 1, "skip": False}
+    shape = recurrent if settings["recurrent"] else {"kind": "mlp", "depth": 2}
+    shape |= {"width": settings["width"], "precision": settings.get("precision", "float32")}
     nets = {f"{net}.{k}": v for net in ("network", "critic_network") for k, v in shape.items()}
-    agent = make_agent("mappo", **nets, epochs=settings["epochs"], minibatches=settings["minibatches"])
+    agent = make_agent(
+        "mappo",
+        **nets,
+        epochs=settings["epochs"],
+        minibatches=settings["minibatches"],
+        critic_sees=settings.get("critic_sees", "team"),
+    )
     updates = settings["updates"]
     experiment = make_experiment(
         make_game("simple-spread"), agent, batch=settings["environments"], unroll=settings["steps"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from comity.agents.gradient.actor_critic import Scale
 from comity.agents.gradient.mappo import IPPO, MAPPO, state_view, team_view
+from comity.agents.streams import of_seats
 from comity.core.errors import ComityError
 from comity.core.types import Experience, Trajectory, as_numbers, with_everyone
 from comity.nets.heads import ValueHead
@@ -125,3 +127,40 @@ def test_a_game_that_hides_its_state_is_named() -> None:
     agent = MAPPO(network=SMALL, critic_network=SMALL, critic_sees="state")
     with pytest.raises(ComityError, match="critic_sees state"):
         agent.init(jax.random.key(0), seat)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "gru"])
+def test_one_value_for_a_team_is_that_of_its_first_seat(kind: Any) -> None:
+    """Computed once a game, it is what would come of showing every seat the first one's view."""
+    network = Network(kind=kind, width=8, normalise=True)
+
+    class Told(MAPPO):
+        """Shows each seat the first one's view, and computes it for each."""
+
+        def _look(self, obs: Any, view: Any, seats: tuple[int, ...]) -> Any:
+            return team_view(obs, (seats[0],) * len(seats))
+
+    found = []
+    for kind_of_agent in (MAPPO, Told):
+        agent = kind_of_agent(
+            network=SMALL, critic_network=network, critic_sees="team", minibatches=1, epochs=2
+        )
+        state, joint = played(agent)
+        experience = Experience((0, 1, 2), joint, jnp.float32(0.0))
+        after, metrics = jax.jit(lambda s, a=agent, e=experience: a.update(s, e, jax.random.key(3)))(state)
+        found.append((after.net, metrics))
+        assert agent.seen(state, experience)[0].shape[1] == (4 if kind_of_agent is MAPPO else 12)
+    count = found[0][0].value_torso.normaliser.count, found[1][0].value_torso.normaliser.count
+    np.testing.assert_allclose(3 * count[0], count[1])
+    once, each = (eqx.tree_at(lambda net: net.value_torso.normaliser.count, net, 0.0) for net, _ in found)
+    for a, b in zip(jax.tree.leaves((once, found[0][1])), jax.tree.leaves((each, found[1][1])), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=2e-5)
+
+
+def test_minibatches_of_a_team_are_whole_games() -> None:
+    agent = MAPPO(network=SMALL, critic_network=SMALL, critic_sees="team", minibatches=2, epochs=1)
+    state, joint = played(agent)
+    experience = Experience((0, 1, 2), joint, jnp.float32(0.0))
+    _, metrics = jax.jit(lambda s: agent.update(s, experience, jax.random.key(3)))(state)
+    assert np.isfinite(metrics["loss"])
+    assert of_seats(jnp.array([2, 0]), 12, 4).tolist() == [2, 0, 6, 4, 10, 8]

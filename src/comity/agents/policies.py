@@ -25,9 +25,11 @@ class Policy(eqx.Module):
         self.torso = Torso(network, seat.observation, torso_key)
         self.head = PolicyHead(self.torso.features, seat.action, head_key, network.kind != "tabular")
 
-    def unroll(self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."]) -> Distribution:
-        """How the policy acts along a trajectory, time first."""
-        return self.of(self.torso.unroll(carry, obs, resets)[0], obs)
+    def unroll(
+        self, carry: PyTree, obs: PyTree, resets: Bool[Array, "time ..."], forward: bool = False
+    ) -> Distribution:
+        """How the policy acts along a trajectory, time first; `forward` if for forward-mode derivatives."""
+        return self.of(self.torso.unroll(carry, obs, resets, forward)[0], obs)
 
     def step(self, carry: PyTree, obs: PyTree) -> tuple[PyTree, Distribution]:
         """The memory after an observation, and the distribution of the action."""

@@ -65,6 +65,11 @@ def minibatches(key: Key, count: int, epochs: int, parts: int) -> Int[Array, "st
     return orders.reshape(epochs * parts, count // parts)
 
 
+def of_seats(chosen: Int[Array, " chosen"], streams: int, games: int) -> Int[Array, " more"]:
+    """The streams of all seats in some games: streams of one seat after those of another."""
+    return (jnp.arange(0, streams, games)[:, None] + chosen[None, :]).reshape(-1)
+
+
 def pick(chosen: Int[Array, " chosen"], data: Streams, *more: PyTree) -> tuple[Any, ...]:
     """Some of the streams, whole, with their memories, and of trees with leaves [time, stream, ...]."""
     starts = {"carry": data.carry, "age": data.age}

@@ -1,6 +1,7 @@
 """Torsos turn observations into features: a table, a perceptron, convolutions, the last two with memory."""
 
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import partial
+from typing import Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -11,11 +12,12 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core import spaces
 from comity.core.errors import ComityError, require
 from comity.core.spaces import Discrete, Space
-from comity.nets.layers import GRU, LSTM, Convolution, Linear
+from comity.nets.layers import GRU, LSTM, Convolution, Linear, Precision
 from comity.nets.transformer import GTrXL
 
 HIDDEN_SCALE = 2.0**0.5
 CLOCK = 2  # numbers that tell the time
+CACHED = 400_000  # numbers of a memory, over all steps, of which what a GRU keeps fits a processor's cache
 T = TypeVar("T")
 
 
@@ -26,7 +28,8 @@ class Network(eqx.Module):
     """a table, a perceptron, a recurrent net, or a gated transformer that looks back over some steps"""
     width: int = 64  # units of a hidden layer and of the memory
     depth: int = 1  # dense layers (before the memory in a recurrent net)
-    after: int = 0  # dense layers after the memory; the first also sees what the memory saw
+    after: int = 0  # dense layers after the memory
+    skip: bool = True  # whether the first of these also sees what the memory saw
     stack: int = 1  # how many of the last observations are seen at once
     overlaps: bool = False  # in games seen as planes: whether to see how each plane overlaps each one before
     shared: bool = False  # whether policy and critic share all but their heads
@@ -38,7 +41,7 @@ class Network(eqx.Module):
     clock: bool = False  # whether to see how many steps the episode has lasted
     normalise: bool = False  # whether observations are brought to their running mean 0 and variance 1
     orthogonal: bool = False  # whether dense layers start with orthogonal weights instead of normal ones
-    precision: Literal["float32", "bfloat16"] = "float32"  # of what is computed; weights stay float32
+    precision: Precision = "float32"  # of the factors in products; sums and weights stay float32
 
     def __check_init__(self) -> None:
         require(self.stride >= 1, "network.stride", self.stride, "at least 1")
@@ -133,7 +136,7 @@ class Torso(eqx.Module):
     observation: Space = eqx.field(static=True)
     stack: int = eqx.field(static=True)
     overlaps: bool = eqx.field(static=True)
-    precision: str = eqx.field(static=True)
+    skip: bool = eqx.field(static=True)
     clock: bool = eqx.field(static=True)
     normaliser: Normaliser | None
     convolutions: tuple[Convolution, ...]
@@ -145,18 +148,18 @@ class Torso(eqx.Module):
         self.observation = observation
         self.stack = network.stack
         self.overlaps = network.overlaps
-        self.precision = network.precision
+        self.skip = network.skip
         self.clock = network.clock
         self.normaliser = Normaliser(spaces.flat_size(observation)) if network.normalise else None
         depth = 0 if network.kind == "tabular" else network.depth
         layer_key, memory_key, after_key = jax.random.split(key, 3)
         self.convolutions = _convolutions(network, observation, jax.random.fold_in(layer_key, 0))
         sizes = [self._inputs] + [network.width] * depth
-        self.layers = _dense_layers(sizes, layer_key, network.orthogonal)
+        self.layers = _dense_layers(sizes, layer_key, network)
         self.memory = _memory(network, sizes[-1], memory_key)
         after = network.after if self.memory is not None else 0
-        joined = [network.width + sizes[-1]] + [network.width] * after
-        self.after = _dense_layers(joined, after_key, network.orthogonal) if after else ()
+        joined = [network.width + sizes[-1] * network.skip] + [network.width] * after
+        self.after = _dense_layers(joined, after_key, network) if after else ()
 
     @property
     def features(self) -> int:
@@ -209,9 +212,9 @@ class Torso(eqx.Module):
         earlier = (now, *carry.earlier)[: self._kept]
         clock = carry.clock + 1.0 if self.clock else ()
         if self.memory is None:
-            return TorsoMemory(earlier, (), clock), self._precise(x)
-        hidden, y = self._quick(self.memory).step(self._quick(carry.hidden), x)
-        return TorsoMemory(earlier, self._precise(hidden), clock), self._precise(self._finish(x, y))
+            return TorsoMemory(earlier, (), clock), x
+        hidden, y = self.memory.step(carry.hidden, x)
+        return TorsoMemory(earlier, hidden, clock), self._finish(x, y)
 
     def seen(self, obs: PyTree, weight: Float[Array, "..."]) -> "Torso":
         """The torso after its statistics took in some more observations, each with its weight."""
@@ -225,37 +228,27 @@ class Torso(eqx.Module):
         return now if self.normaliser is None else self.normaliser(now)
 
     def _dense(self, x: Float[Array, "... inputs"], clock: PyTree) -> Array:
-        x = self._quick(x)
         if self.convolutions:
             x = self._convolve(x)
         if self.clock:
-            x = jnp.concatenate([x, self._quick(jnp.stack([jnp.log1p(clock) / 7.0, clock / 1000.0], -1))], -1)
-        return _through(self._quick(self.layers), x)
+            x = jnp.concatenate([x, jnp.stack([jnp.log1p(clock) / 7.0, clock / 1000.0], -1)], -1)
+        return _through(self.layers, x)
 
     def _convolve(self, x: Float[Array, "... flat"]) -> Array:
         x = x.reshape((*x.shape[:-1], *self._planes))
-        for layer in self._quick(self.convolutions):
+        for layer in self.convolutions:
             x = jax.nn.relu(layer(x))
         return x.reshape((*x.shape[:-3], -1))
 
-    def _quick(self, tree: T) -> T:
-        """Numbers in the precision that is computed with."""
-        return tree if self.precision == "float32" else _as(tree, jnp.bfloat16)
-
-    def _precise(self, tree: T) -> T:
-        return tree if self.precision == "float32" else _as(tree, jnp.float32)
-
     def unroll(
-        self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."]
+        self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."], forward: bool = False
     ) -> tuple[Float[Array, "time ... features"], TorsoMemory]:
         """The features of a whole trajectory, time first, and the memory after each step.
 
-        Small recurrent nets run whole steps one after another and compute them again on the way back: what a
-        step needs stays in the processor's cache, which was twice as fast on a CPU as projecting the inputs
-        of all steps at once. Convolutions are far slower that way, and are applied to all steps at once.
+        `forward` says that forward-mode derivatives are going to be taken.
         """
-        if self.memory is None or isinstance(self.memory, GTrXL) or self.convolutions:
-            return self._unroll_at_once(carry, obs, resets)
+        if self._steps_at_once(resets, forward):
+            return self._unroll_at_once(carry, obs, resets, forward)
 
         def advance(carry: TorsoMemory, step: tuple[PyTree, Array]) -> tuple[TorsoMemory, PyTree]:
             seen, reset = step
@@ -266,8 +259,20 @@ class Torso(eqx.Module):
         _, (features, memory) = jax.lax.scan(jax.checkpoint(advance), carry, (obs, resets))
         return memory.hidden if same else features, memory
 
+    def _steps_at_once(self, resets: Bool[Array, "time ..."], forward: bool) -> bool:
+        """Whether what does not depend on the memory is computed for all steps at once.
+
+        Else whole steps run one after another and are computed again on the way back. On a CPU that is
+        faster if what would be kept of all steps does not fit the processor's cache: at 50 steps of 512
+        games and 64 units by a third. Convolutions are far slower that way.
+        """
+        if not isinstance(self.memory, GRU | LSTM) or self.convolutions:
+            return True
+        small = resets.size * self.memory.size <= CACHED or jax.default_backend() != "cpu"
+        return isinstance(self.memory, GRU) and not forward and small
+
     def _unroll_at_once(
-        self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."]
+        self, carry: TorsoMemory, obs: PyTree, resets: Bool[Array, "time ..."], forward: bool
     ) -> tuple[Float[Array, "time ... features"], TorsoMemory]:
         seen = [self._encode(obs)]
         for first in carry.earlier:
@@ -276,19 +281,29 @@ class Torso(eqx.Module):
         x = self._dense(self._gather(tuple(seen)), clock)
         after = TorsoMemory(tuple(seen[: self._kept]), (), clock + 1.0 if self.clock else ())
         if self.memory is None:
-            return self._precise(x), after
-        memory, hidden = self._quick(self.memory), self._quick(carry.hidden)
+            return x, after
+        y, hidden = self._remember(carry.hidden, x, resets, forward)
+        return self._finish(x, y), after._replace(hidden=hidden)
+
+    def _remember(
+        self, hidden: PyTree, x: Float[Array, "time ... inputs"], resets: Array, forward: bool
+    ) -> tuple[Float[Array, "time ... size"], PyTree]:
+        """What comes out of the memory at each step, and the memory after it."""
+        memory = self.memory
+        assert memory is not None
         if isinstance(memory, GTrXL):
-            y, hidden = memory.unroll(hidden, x, resets)
-        else:
+            return memory.unroll(hidden, x, resets)
+        if isinstance(memory, GRU) and not forward and resets.ndim == 2:
+            y = memory.unroll(hidden, x, 1.0 - resets.astype(jnp.float32))
+            return y, y
 
-            def advance(hidden: PyTree, step: tuple[Array, Array]) -> tuple[PyTree, PyTree]:
-                x, reset = step
-                hidden, y = memory.step(_cleared(hidden, reset), x)
-                return hidden, (y, hidden)
+        def advance(hidden: PyTree, step: tuple[Array, Array]) -> tuple[PyTree, PyTree]:
+            x, reset = step
+            hidden, y = memory.step(_cleared(hidden, reset), x)
+            return hidden, (y, hidden)
 
-            _, (y, hidden) = jax.lax.scan(jax.checkpoint(advance), hidden, (x, resets))
-        return self._precise(self._finish(x, y)), after._replace(hidden=self._precise(hidden))
+        _, (y, hidden) = jax.lax.scan(jax.checkpoint(advance), hidden, (x, resets))
+        return y, hidden
 
     def _gather(self, seen: tuple[Array, ...]) -> Array:
         """What the first layer sees: the last observations, and how their planes overlap.
@@ -305,14 +320,17 @@ class Torso(eqx.Module):
         return jnp.concatenate(parts, axis=-1)
 
     def _finish(self, x: Array, y: Array) -> Array:
-        return _through(self._quick(self.after), jnp.concatenate([y, x], axis=-1)) if self.after else y
+        if not self.after:
+            return y
+        return _through(self.after, jnp.concatenate([y, x], axis=-1) if self.skip else y)
 
 
 def _memory(network: Network, inputs: int, key: Key) -> GRU | LSTM | GTrXL | None:
     if network.kind == "gtrxl":
-        return GTrXL(inputs, network.width, network.blocks, network.heads, network.context, key)
+        sizes = network.width, network.blocks, network.heads, network.context
+        return GTrXL(inputs, *sizes, key, network.precision)
     if network.kind in ("gru", "lstm"):
-        return (GRU if network.kind == "gru" else LSTM)(inputs, network.width, key)
+        return (GRU if network.kind == "gru" else LSTM)(inputs, network.width, key, network.precision)
     return None
 
 
@@ -335,10 +353,6 @@ def _clock(first: Float[Array, "..."], resets: Bool[Array, "time ..."]) -> Float
     return jax.lax.scan(advance, first, resets)[1]
 
 
-def _as(tree: T, kind: Any) -> T:
-    return jax.tree.map(lambda x: x.astype(kind) if jnp.issubdtype(x.dtype, jnp.floating) else x, tree)
-
-
 def _convolutions(network: Network, observation: Space, key: Key) -> tuple[Convolution, ...]:
     shape = spaces.planes(observation)
     if not network.filters or shape is None:
@@ -346,15 +360,14 @@ def _convolutions(network: Network, observation: Space, key: Key) -> tuple[Convo
     sizes = [shape[0], *network.filters]
     keys = jax.random.split(key, len(network.filters))
     pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
-    return tuple(Convolution(i, o, network.stride, HIDDEN_SCALE, k) for i, o, k in pairs)
+    return tuple(Convolution(i, o, network.stride, HIDDEN_SCALE, k, network.precision) for i, o, k in pairs)
 
 
-def _dense_layers(sizes: list[int], key: Key, orthogonal: bool) -> tuple[Linear, ...]:
+def _dense_layers(sizes: list[int], key: Key, network: Network) -> tuple[Linear, ...]:
     keys = jax.random.split(key, len(sizes))
     pairs = zip(sizes[:-1], sizes[1:], keys[1:], strict=True)
-    return tuple(
-        Linear(inputs, outputs, HIDDEN_SCALE, k, orthogonal=orthogonal) for inputs, outputs, k in pairs
-    )
+    layer = partial(Linear, orthogonal=network.orthogonal, precision=network.precision)
+    return tuple(layer(inputs, outputs, HIDDEN_SCALE, k) for inputs, outputs, k in pairs)
 
 
 def _through(layers: tuple[Linear, ...], x: Array) -> Array:

@@ -9,6 +9,7 @@ Normalisation comes before each part and a gate instead of a sum after it, so th
 memoryless one. Keys and values of earlier steps are kept: while acting, a step costs one step.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.nets.layers import Linear
+from comity.nets.layers import Linear, Precision
 
 GATE_BIAS = 2.0  # how closed gates are at the start
 HIDDEN = -1e9  # the score of what may not be looked at
@@ -58,13 +59,13 @@ class Gate(eqx.Module):
     past: Linear  # of what goes past, for the gates
     candidate: Linear  # of what goes past, for the candidate
 
-    def __init__(self, width: int, key: Key) -> None:
+    def __init__(self, width: int, key: Key, precision: Precision) -> None:
         update_key, past_key, candidate_key = jax.random.split(key, 3)
-        layer = Linear(width, 3 * width, 1.0, update_key)
+        layer = Linear(width, 3 * width, 1.0, update_key, precision=precision)
         closed = jnp.zeros(3 * width, jnp.float32).at[width : 2 * width].set(-GATE_BIAS)
         self.update = eqx.tree_at(lambda own: own.bias, layer, closed)
-        self.past = Linear(width, 2 * width, 1.0, past_key, use_bias=False)
-        self.candidate = Linear(width, width, 1.0, candidate_key, use_bias=False)
+        self.past = Linear(width, 2 * width, 1.0, past_key, use_bias=False, precision=precision)
+        self.candidate = Linear(width, width, 1.0, candidate_key, use_bias=False, precision=precision)
 
     def __call__(self, x: Float[Array, "... width"], y: Float[Array, "... width"]) -> Array:
         width = x.shape[-1]
@@ -87,16 +88,17 @@ class Block(eqx.Module):
     leave: Linear
     hidden: tuple[Linear, Linear]
 
-    def __init__(self, width: int, heads: int, key: Key) -> None:
+    def __init__(self, width: int, heads: int, key: Key, precision: Precision) -> None:
         keys = jax.random.split(key, 7)
+        linear = partial(Linear, width, precision=precision)
         self.norms = Norm(width), Norm(width)
-        self.gates = Gate(width, keys[0]), Gate(width, keys[1])
-        self.project = Linear(width, 3 * width, 1.0, keys[2], use_bias=False)
-        self.position = Linear(width, width, 1.0, keys[3], use_bias=False)
+        self.gates = Gate(width, keys[0], precision), Gate(width, keys[1], precision)
+        self.project = linear(3 * width, 1.0, keys[2], use_bias=False)
+        self.position = linear(width, 1.0, keys[3], use_bias=False)
         self.content_bias = jnp.zeros((heads, width // heads), jnp.float32)
         self.position_bias = jnp.zeros((heads, width // heads), jnp.float32)
-        self.leave = Linear(width, width, 1.0, keys[4], use_bias=False)
-        self.hidden = Linear(width, width, 2.0**0.5, keys[5]), Linear(width, width, 1.0, keys[6])
+        self.leave = linear(width, 1.0, keys[4], use_bias=False)
+        self.hidden = linear(width, 2.0**0.5, keys[5]), linear(width, 1.0, keys[6])
 
     def split(self, x: Float[Array, "... width"]) -> Float[Array, "... heads depth"]:
         """The heads' parts of a vector."""
@@ -136,10 +138,19 @@ class GTrXL(eqx.Module):
     blocks: tuple[Block, ...]
     context: int = eqx.field(static=True)
 
-    def __init__(self, inputs: int, width: int, blocks: int, heads: int, context: int, key: Key) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        width: int,
+        blocks: int,
+        heads: int,
+        context: int,
+        key: Key,
+        precision: Precision = "float32",
+    ) -> None:
         enter_key, *keys = jax.random.split(key, blocks + 1)
-        self.enter = Linear(inputs, width, 1.0, enter_key)
-        self.blocks = tuple(Block(width, heads, k) for k in keys)
+        self.enter = Linear(inputs, width, 1.0, enter_key, precision=precision)
+        self.blocks = tuple(Block(width, heads, k, precision) for k in keys)
         self.context = context
 
     @property
@@ -154,7 +165,7 @@ class GTrXL(eqx.Module):
     def step(self, cache: Cache, x: Float[Array, "... inputs"]) -> tuple[Cache, Float[Array, "... width"]]:
         """The cache after an input, and the output."""
         x = self.enter(x)
-        signal = self._signal(x.dtype)[::-1]  # entry i of the window is context - i steps away
+        signal = self._signal()[::-1]  # entry i of the window is context - i steps away
         here = jnp.ones((*cache.filled.shape[:-1], 1), cache.filled.dtype)
         window = jnp.concatenate([cache.filled, here], axis=-1)
         keys, values = [], []
@@ -182,7 +193,7 @@ class GTrXL(eqx.Module):
     ) -> tuple[Float[Array, "time batch width"], Cache]:
         """The outputs of a whole trajectory at once, and the cache after each step."""
         x = self.enter(x)
-        signal = self._signal(x.dtype)
+        signal = self._signal()
         length, context = x.shape[0], self.context
         episode = jnp.cumsum(resets, axis=0, dtype=jnp.int32)
         before = jnp.where(cache.filled > 0, 0, -1).T  # cached steps belong to the episode under way
@@ -217,12 +228,12 @@ class GTrXL(eqx.Module):
 
         return x, Cache(windows(keys), windows(values), filled.astype(x.dtype))
 
-    def _signal(self, kind: jnp.dtype) -> Float[Array, "distances width"]:
+    def _signal(self) -> Float[Array, "distances width"]:
         """Waves of many lengths for the distances 0 to `context`."""
         half = (self.size + 1) // 2
         rate = jnp.exp(-jnp.log(10000.0) * jnp.arange(half, dtype=jnp.float32) / half)
         angle = jnp.arange(self.context + 1, dtype=jnp.float32)[:, None] * rate[None, :]
-        return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)[:, : self.size].astype(kind)
+        return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)[:, : self.size]
 
 
 def _shares(score: Array, allowed: Bool[Array, "..."], block: Block) -> Array:

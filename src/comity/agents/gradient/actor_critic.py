@@ -135,7 +135,8 @@ class ActorCritic(eqx.Module):
     ) -> tuple[Distribution, Float[Array, "time ..."]]:
         """The same for a whole trajectory, time first, with the value in units of `scale`.
 
-        `seen` is what the value sees if not `obs`; episodes have lasted `age` steps before.
+        `seen` is what the value sees if not `obs`; episodes have lasted `age` steps before. If it is there
+        once for several streams, their value is the same and is computed once.
         """
         features, _ = self.policy.torso.unroll(carry[0], obs, resets)
         distribution = self.policy.of(features, obs)
@@ -144,11 +145,20 @@ class ActorCritic(eqx.Module):
             return distribution, self.value_head(features)
         if seen is None:
             value_features, _ = self.value_torso.unroll(carry[1], obs, resets)
-        else:
-            value_features, _ = self.value_torso.unroll(
-                self.value_torso.starts(resets.shape[1], age), seen, resets
-            )
-        return distribution, self.value_head(value_features)
+            return distribution, self.value_head(value_features)
+        return distribution, for_each(self.look(seen, resets, age)[0], resets.shape[1])
+
+    def look(
+        self, seen: PyTree, resets: Bool[Array, "time ..."], age: Int[Array, "..."] | None
+    ) -> tuple[Float[Array, "time ..."], PyTree]:
+        """The value along what it sees itself, and its memory after each step."""
+        torso, head = self.value_torso, self.value_head
+        assert torso is not None
+        assert head is not None
+        count = jax.tree.leaves(seen)[0].shape[1]
+        start = torso.starts(count, None if age is None else age[:count])
+        features, memory = torso.unroll(start, seen, resets[:, :count])
+        return head(features), memory
 
     def alone(self) -> "ActorCritic":
         """The policy without its critic, for acting."""
@@ -161,6 +171,9 @@ class ActorCritic(eqx.Module):
         net = eqx.tree_at(lambda net: net.policy.torso, self, self.policy.torso.seen(obs, weight))
         if net.value_torso is None:
             return net
+        if others is not None:  # one view for several streams was seen where any of them was there
+            count = jax.tree.leaves(others)[0].shape[1]
+            weight = weight.reshape((len(weight), -1, count)).max(axis=1)
         grown = net.value_torso.seen(obs if others is None else others, weight)
         return eqx.tree_at(lambda net: net.value_torso, net, grown)
 
@@ -174,7 +187,10 @@ class LearnerState(NamedTuple):
 
 
 class Values(NamedTuple):
-    """What a critic said along streams, in units of reward, and what it saw if not what the policy saw."""
+    """What a critic said along streams, in units of reward, and what it saw if not what the policy saw.
+
+    `seen` may have fewer streams: those of the first seat of several whose value is the same.
+    """
 
     value: Float[Array, "time stream"]
     next_value: Float[Array, "time stream"]
@@ -258,6 +274,11 @@ class ActorCriticAgent(Agent):
         scale = state.pace * linear(self.final_learning_rate, progress)
         net, optimiser = optimise(self.optimiser(), gradient, state.optimiser, state.net, scale)
         return state._replace(net=net, optimiser=optimiser), optax.tree.norm(gradient)
+
+
+def for_each(value: Float[Array, "time game"], streams: int) -> Float[Array, "time stream"]:
+    """Values of games as those of the streams of some seats, one seat's after another's."""
+    return jnp.tile(value, (1, streams // value.shape[1]))
 
 
 def clipped_adam(rate: float, max_gradient: float, eps: float = 1e-5) -> optax.GradientTransformation:

@@ -13,7 +13,7 @@ import jax
 from jaxtyping import Array, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.agents.gradient.actor_critic import ActorCritic, LearnerState, Values
+from comity.agents.gradient.actor_critic import ActorCritic, LearnerState, Values, for_each
 from comity.agents.gradient.proximal import Proximal
 from comity.agents.streams import Streams, at_ends, join, next_values
 from comity.core.errors import ComityError
@@ -58,8 +58,9 @@ class IPPO(Proximal):
 class MAPPO(IPPO):
     """PPO with a centralised critic. With one seat it is PPO: there is nobody else to see."""
 
-    critic_sees: Literal["observations", "state"] = "observations"
-    """what the critic sees: what all seats see, or one's own observation and the game's privileged view"""
+    critic_sees: Literal["observations", "team", "state"] = "observations"
+    """what all seats see, one's own first; the same once for all seats of the learner, which then have one
+    value (much faster, for teams that are paid alike); or one's own and the game's privileged view"""
 
     def check(self, seat: Seat) -> None:
         Proximal.check(self, seat)
@@ -84,8 +85,10 @@ class MAPPO(IPPO):
         return self._look(joint.obs, joint.view, experience.seats) if _looks_around(state.net) else None
 
     def _look(self, obs: tuple[PyTree, ...], view: PyTree, seats: tuple[int, ...]) -> PyTree:
-        """What the critic sees beside the streams of some seats."""
-        return state_view(obs, view, seats) if self.critic_sees == "state" else team_view(obs, seats)
+        """What the critic sees beside the streams of some seats, or of the first for all."""
+        if self.critic_sees == "state":
+            return state_view(obs, view, seats)
+        return team_view(obs, seats[:1] if self.critic_sees == "team" else seats)
 
     def values(self, state: LearnerState, experience: Experience, data: Streams) -> Values:
         if not _looks_around(state.net):
@@ -96,13 +99,14 @@ class MAPPO(IPPO):
         torso, head = state.net.value_torso, state.net.value_head
         assert torso is not None
         assert head is not None
-        features, memory = torso.unroll(torso.starts(data.reward.shape[1], data.age), seen, data.resets)
-        value = head(features)
+        value, memory = state.net.look(seen, data.resets, data.age)
+        count = data.reward.shape[1]
 
         def look(part: slice) -> Array:
             after, obs = jax.tree.map(lambda x: x[part], (memory, next_seen))
-            return head(torso.step(after, obs)[1])
+            return for_each(head(torso.step(after, obs)[1]), count)
 
+        value = for_each(value, count)
         following = next_values(value, at_ends(look, data.ended), data.ended)
         scale = state.net.scale
         return Values(scale.to_reward(value), scale.to_reward(following), seen)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.gradient.actor_critic import ActorCritic, ActorCriticAgent, Extras, LearnerState, linear
-from comity.agents.streams import Streams, minibatches, pick, streams
+from comity.agents.streams import Streams, minibatches, of_seats, pick, streams
 from comity.core.errors import require
 from comity.core.types import Experience
 from comity.nets.distributions import Distribution
@@ -71,17 +71,20 @@ class Proximal(ActorCriticAgent):
                 advantage = normalise(advantage, data.weight)
             return self.objective(policy, value, data, advantage, target, entropy_weight)
 
+        count = data.reward.shape[1]
+        games = count if values.seen is None else jax.tree.leaves(values.seen)[0].shape[1]
+
         def learn(state: LearnerState, chosen: Array) -> tuple[LearnerState, dict[str, Array]]:
             part: PyTree = (data, advantage, goal)
             seen = values.seen
             if self.minibatches > 1:  # else the order does not matter, and copying would cost
-                part = pick(chosen, *part)
                 seen = jax.tree.map(lambda x: jnp.take(x, chosen, axis=1), seen)
+                part = pick(of_seats(chosen, count, games), *part)
             gradient, metrics = jax.grad(loss, has_aux=True)(state.net, part, seen)
             state, norm = self.descend(state, gradient, experience.progress)
             return state, {**metrics, "gradient_norm": norm}
 
-        parts = minibatches(key, data.reward.shape[1], self.epochs, self.minibatches)
+        parts = minibatches(key, games, self.epochs, self.minibatches)
         if self.target_kl > 0 and self.kl_rule == "stop":
             state, metrics = self._until_moved(learn, state, parts)
         else:

@@ -105,7 +105,7 @@ class TRPO(ActorCriticAgent):
         (slope,) = pull((one, zero, zero))
 
         def fisher(vector: Float[Array, " n"]) -> Float[Array, " n"]:
-            product = jax.jvp(jax.grad(lambda params: measure(params)[1]), (flat,), (vector,))[1]
+            product = jax.grad(lambda at: jax.grad(lambda params: measure(params)[1])(at) @ vector)(flat)
             return product + self.damping * vector
 
         direction = conjugate_gradient(fisher, slope, self.conjugate_steps)

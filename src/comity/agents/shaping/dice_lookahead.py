@@ -78,6 +78,8 @@ class DiceLookahead(PolicyAgent):
         rates = ("inner_learning_rate", "learning_rate", "critic_learning_rate", "model_learning_rate")
         for name in (*rates, "max_gradient"):
             require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
+        precision = self.network.precision  # products of rounded factors have no forward-mode derivatives
+        require(self.reach == 0 or precision == "float32", "network.precision", precision, "float32 here")
 
     @property
     def penalties(self) -> tuple[float, float]:
@@ -225,7 +227,7 @@ class DiceLookahead(PolicyAgent):
         if self.reach == 0:
             return self.inner_learning_rate
         rival, way = jax.lax.stop_gradient((rival, way))
-        act, slope = jax.jvp(lambda policy: self._unroll(policy, played, seat).logits, (rival,), (way,))
+        act, slope = jax.jvp(lambda policy: self._unroll(policy, played, seat, True).logits, (rival,), (way,))
         chance = jax.nn.softmax(act)
         mean = (chance * slope).sum(axis=-1, keepdims=True)
         spread = weighted_mean((chance * jnp.square(slope - mean)).sum(axis=-1), _present(played, seat))
@@ -262,10 +264,10 @@ class DiceLookahead(PolicyAgent):
             found.append(jax.tree.map(lambda x: x[0], other))
         return tuple(found)
 
-    def _unroll(self, policy: Policy, played: Trajectory, seat: int) -> Categorical:
+    def _unroll(self, policy: Policy, played: Trajectory, seat: int, forward: bool = False) -> Categorical:
         """How a policy acts along what was played in a seat, its memory empty at the start."""
         data = streams(played, (seat,))
-        act = policy.unroll(policy.torso.starts(data.reward.shape[1]), data.obs, data.resets)
+        act = policy.unroll(policy.torso.starts(data.reward.shape[1]), data.obs, data.resets, forward)
         assert isinstance(act, Categorical)
         return act
 
