@@ -48,9 +48,7 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
 
     JaxMARL's critic sees the same for each seat, and computes it for each.
     """
-    import equinox as eqx
-
-    from comity.core.compilation import use_compilation_cache
+    from comity.core.compilation import compiled, use_compilation_cache
     from comity.play.specs import make_agent, make_game
     from comity.train import loop
     from comity.train.experiment import make_experiment
@@ -73,8 +71,8 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
         make_game("simple-spread"), agent, batch=settings["environments"], unroll=settings["steps"]
     )
     begun = time.process_time()
-    state = eqx.filter_jit(loop.start)(experiment)
-    advance = eqx.filter_jit(loop.advance)
+    state = compiled(loop.start, once=True)(experiment)
+    advance = compiled(loop.advance)
     state, metrics = advance(experiment, state, updates)
     float(metrics["reward"][-1])
     first = time.process_time() - begun

@@ -14,6 +14,8 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core.errors import ComityError
 from comity.core.types import Agent, Environment, Occupant, PerSeat, Simulate, Trajectory
 
+Keys = PerSeat[Key]  # leaves [batch]
+
 
 class Table(NamedTuple):
     """A batch of games under way: leaves [batch, ...]; `age` is how many steps each has lasted."""
@@ -72,16 +74,17 @@ def rollout(
     batch = int(table.alive[0].shape[0])
     _check_occupants(seats, occupants, batch)
 
-    def advance(table: Table, step_input: tuple[Key, Array]) -> tuple[Table, tuple[PyTree, ...]]:
-        step_key, last = step_input
-        act_key, game_key, look_key, reset_key = jax.random.split(step_key, 4)
-        action, carry, extras = _act(occupants, table.obs, table.carry, act_key, seats)
-        state, step = jax.vmap(game.step)(jax.random.split(game_key, batch), table.state, action)
+    def advance(
+        table: Table, step_input: tuple[Keys, Key, tuple[Key, ...], Array]
+    ) -> tuple[Table, tuple[PyTree, ...]]:
+        act_keys, game_keys, (look_key, reset_key), last = step_input
+        action, carry, extras = _act(occupants, table.obs, table.carry, act_keys)
+        state, step = jax.vmap(game.step)(game_keys, table.state, action)
         done = step.terminated | step.truncated
         ends = jnp.any(done) | jnp.any(jnp.stack([jnp.any(~alive) for alive in step.alive]))
 
         def look() -> PyTree:
-            return _act(occupants, step.obs, carry, look_key, seats)[2]
+            return _act(occupants, step.obs, carry, _act_keys(look_key, seats, batch))[2]
 
         successor = jax.lax.cond(ends | last, look, lambda: jax.tree.map(jnp.zeros_like, extras))
 
@@ -93,7 +96,13 @@ def rollout(
         views = jax.vmap(game.view)(table.state), jax.vmap(game.view)(state)
         return after, (table.obs, table.alive, action, extras, step, successor, views)
 
-    inputs = (jax.random.split(key, length), jnp.arange(length) == length - 1)
+    # Keys that every step needs are drawn for all steps at once; the others where they are needed.
+    act_key, game_key, *later_keys = jnp.moveaxis(
+        jax.vmap(lambda k: jax.random.split(k, 4))(jax.random.split(key, length)), 1, 0
+    )
+    act_keys = jax.vmap(lambda k: _act_keys(k, seats, batch))(act_key)
+    game_keys = jax.vmap(lambda k: jax.random.split(k, batch))(game_key)
+    inputs = (act_keys, game_keys, tuple(later_keys), jnp.arange(length) == length - 1)
     after, (obs, alive, action, extras, step, successor, views) = jax.lax.scan(advance, table, inputs)
     view, next_view = views
     played = Trajectory(obs, alive, action, extras, table.carry, step, successor, view, next_view, table.age)
@@ -116,24 +125,28 @@ def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int
     return simulate
 
 
+def _act_keys(key: Key, seats: int, batch: int) -> Keys:
+    """A key for each seat in each game, which depends on the seat and the game only."""
+    return tuple(jax.random.split(jax.random.fold_in(key, seat), batch) for seat in range(seats))
+
+
 def _act(
-    occupants: tuple[Occupant, ...], obs: PerSeat[PyTree], carry: PerSeat[PyTree], key: Key, seats: int
+    occupants: tuple[Occupant, ...], obs: PerSeat[PyTree], carry: PerSeat[PyTree], keys: Keys
 ) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PerSeat[PyTree]]:
     """Everybody acts; seats of one occupant in one call."""
+    seats = len(obs)
     actions: list[PyTree] = [None] * seats
     carries: list[PyTree] = [None] * seats
     extras: list[PyTree] = [None] * seats
     for occupant in occupants:
         groups = group_count(occupant)
-        keys = [jax.random.fold_in(key, seat) for seat in occupant.seats]
         # Axes: group, seat, game of the slice.
         act = jax.vmap(jax.vmap(jax.vmap(occupant.agent.act, (None, 0, 0, 0)), (None, 0, 0, 0)))
-        batch = jax.tree.leaves(obs[occupant.seats[0]])[0].shape[0]
         out = act(
             occupant.params,
             _gather([carry[seat] for seat in occupant.seats], groups),
             _gather([obs[seat] for seat in occupant.seats], groups),
-            _gather([jax.random.split(k, batch) for k in keys], groups),
+            _gather([keys[seat] for seat in occupant.seats], groups),
         )
         for i, seat in enumerate(occupant.seats):
             actions[seat], carries[seat], extras[seat] = jax.tree.map(lambda x, i=i: _ungroup(x[:, i]), out)

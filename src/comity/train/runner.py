@@ -11,12 +11,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from comity.bridges.host import told
-from comity.core.compilation import use_compilation_cache
+from comity.core.compilation import compiled, use_compilation_cache
 from comity.core.errors import ComityError, bad_value
 from comity.core.settings import build
 from comity.core.types import PerSeat, Player
@@ -139,7 +138,7 @@ def restore_or_start(folder: RunFolder, experiment: Experiment) -> RunState:
         raise ComityError(f"No checkpoint in {folder.path} can be read: {' '.join(complaints)}")
     for complaint in complaints:
         print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
-    fresh: RunState = eqx.filter_jit(loop.start)(experiment) if state is None else state
+    fresh: RunState = compiled(loop.start, once=True)(experiment) if state is None else state
     return fresh
 
 
@@ -152,7 +151,7 @@ def _advance_to_end(
     report: Report | None,
     request: "StopRequest",
 ) -> RunState:
-    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
+    advance = compiled(loop.advance, donate="all-except-first")
     saved = time.monotonic()
     iteration = int(state.iteration)
     while iteration < experiment.iterations:

@@ -22,7 +22,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from comity.core.compilation import use_compilation_cache
+from comity.core.compilation import compiled, use_compilation_cache
 from comity.core.errors import ComityError
 from comity.core.types import stack
 from comity.train import loop
@@ -90,7 +90,7 @@ def _train_vectorised(
         trackers.append(
             open_trackers(folder.path, iteration, options.tensorboard, options.wandb, experiment.to_data())
         )
-    advance = eqx.filter_jit(
+    advance = compiled(
         lambda experiment, states, count: eqx.filter_vmap(lambda s: loop.advance(experiment, s, count))(
             states
         )

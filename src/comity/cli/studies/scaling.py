@@ -11,14 +11,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from comity.api import scripted_player
 from comity.cli.progress import Progress
-from comity.core.compilation import use_compilation_cache
+from comity.core.compilation import compiled, use_compilation_cache
 from comity.core.errors import ComityError, require
 from comity.core.files import write_atomically, write_json
 from comity.evaluate.league import play_league
@@ -86,7 +85,7 @@ def climb(agent: str, size: int, place: Path, minutes: float, quiet: bool = True
     history: list[dict[str, float]] = [
         row for row in folder.notes().get("history", []) if row["iteration"] <= int(state.iteration)
     ]
-    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
+    advance = compiled(loop.advance, donate="all-except-first")
     spent = history[-1]["seconds"] if history else 0.0
     steps = experiment.batch * experiment.unroll
     label = f"{agent}, grid {size}"
