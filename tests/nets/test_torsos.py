@@ -10,7 +10,7 @@ from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete, Masked
 from comity.nets.distributions import Categorical, Choices
 from comity.nets.heads import PolicyHead
-from comity.nets.layers import LSTM, Convolution, Linear
+from comity.nets.layers import LSTM, Convolution, Linear, product
 from comity.nets.torsos import Network, Normaliser, Torso
 from comity.nets.transformer import GTrXL
 from comity.play.specs import make_agent, make_game
@@ -178,6 +178,61 @@ def test_half_precision_computes_low_and_keeps_float32() -> None:
     assert 0 < np.abs(exact - rough).max() < 0.05
     gradient = jax.grad(lambda t: t.unroll(t.starts(3), obs, resets)[0].sum())(low)
     assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(gradient))
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_grus_own_gradient_is_that_of_its_steps(after: int) -> None:
+    torso = Torso(Network(kind="gru", width=5, after=after), Box((3,)), jax.random.key(0))
+    bias = jax.random.normal(jax.random.key(1), (5,))
+    torso = eqx.tree_at(lambda own: own.memory.candidate_bias, torso, bias)
+    obs = jax.random.normal(jax.random.key(2), (7, 4, 3))
+    resets = jnp.zeros((7, 4), jnp.bool_).at[3, 1].set(True).at[0, 2].set(True)
+    hidden = jax.random.normal(jax.random.key(3), (4, 5))
+
+    def worth(torso: Torso, obs: jax.Array, hidden: jax.Array, forward: bool) -> jax.Array:
+        start = torso.starts(4)._replace(hidden=hidden)
+        features, memory = torso.unroll(start, obs, resets, forward)
+        return jnp.sin(3.0 * features).sum() + jnp.square(memory.hidden).sum()
+
+    own, plain = (jax.grad(worth, (0, 1, 2))(torso, obs, hidden, forward) for forward in (False, True))
+    for a, b in zip(jax.tree.leaves(own), jax.tree.leaves(plain), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+    def curvature(obs: jax.Array, forward: bool) -> jax.Array:
+        return jnp.square(jax.grad(worth, 1)(torso, obs, hidden, forward)).sum()
+
+    own, plain = (jax.grad(curvature)(obs, forward) for forward in (False, True))
+    np.testing.assert_allclose(own, plain, rtol=1e-3, atol=1e-3 * np.abs(plain).max())
+    jax.jvp(lambda o: worth(torso, o, hidden, True), (obs,), (obs,))  # forward mode goes the plain way
+
+
+def test_a_rounded_product_has_the_gradient_of_rounded_factors() -> None:
+    x, weight, slope = (
+        jax.random.normal(jax.random.key(i), shape) for i, shape in enumerate([(2, 3, 4), (4, 5), (2, 3, 5)])
+    )
+    y, pull = jax.vjp(lambda x, w: product(x, w, "bfloat16"), x, weight)
+    low = [np.asarray(a.astype(jnp.bfloat16).astype(jnp.float32)) for a in (x, weight, slope)]
+    np.testing.assert_allclose(y, low[0] @ low[1], rtol=1e-5)
+    to_x, to_weight = pull(slope)
+    np.testing.assert_allclose(to_x, low[2] @ low[1].T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(to_weight, np.einsum("tbi,tbj->ij", low[0], low[2]), rtol=1e-5, atol=1e-6)
+    assert y.dtype == to_x.dtype == to_weight.dtype == jnp.float32
+
+
+def test_few_outputs_over_many_rows_are_the_same_product() -> None:
+    x, weight = (
+        jax.random.normal(jax.random.key(0), (30, 20, 6)),
+        jax.random.normal(jax.random.key(1), (6, 3)),
+    )
+    np.testing.assert_allclose(product(x, weight, "float32"), np.asarray(x) @ np.asarray(weight), atol=1e-5)
+
+
+def test_without_a_skip_only_the_memory_is_seen_after_it() -> None:
+    torso = Torso(Network(kind="gru", width=8, after=1, skip=False), Box((3,)), jax.random.key(0))
+    assert torso.after[0].weight.shape == (8, 8)
+    blind = eqx.tree_at(lambda own: own.memory.inputs.weight, torso, jnp.zeros((8, 24)))
+    obs = jax.random.normal(jax.random.key(1), (2, 3))
+    np.testing.assert_array_equal(*[blind.step(blind.starts(1), o[None])[1] for o in obs])
 
 
 def test_illegal_choices_have_no_probability() -> None:
