@@ -4,8 +4,8 @@
 
 CHECKOUT is a copy of JaxMARL's repository (its training scripts are not in its package); the two interpreters
 are those of virtual environments with `jaxmarl distrax hydra-core wandb matplotlib` and with `skrl torch
-mpe2`. Each side is measured in a process of its own, one after the other, several times in turns; the median
-counts. Writes benchmarks/results/peers.json.
+mpe2`. Each side is measured in a process of its own on the same core of a Linux machine, one after the other,
+several times in turns; the median counts. Writes benchmarks/results/peers.json.
 """
 
 import argparse
@@ -22,12 +22,17 @@ from typing import Any
 HERE = Path(__file__).parent
 ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
 ONE_CORE |= {"OMP_NUM_THREADS": "1", "WANDB_MODE": "disabled"}
-# The settings of JaxMARL's own scripts for these games, and a larger batch. Its scripts compute in float32.
-FEED_FORWARD = {"recurrent": False, "width": 64, "epochs": 4, "minibatches": 4, "precision": "float32"}
+# The settings of JaxMARL's own scripts for these games, and a larger batch. Its scripts compute in float32;
+# its feed-forward one for these games is IPPO, whose critic sees what its own seat sees.
+FEED_FORWARD = {
+    "agent": "mappo", "recurrent": False, "width": 64, "epochs": 4, "minibatches": 4, "precision": "float32",
+}  # fmt: skip
 RECURRENT = FEED_FORWARD | {"recurrent": True, "width": 128}
 MIXED = RECURRENT | {"precision": "bfloat16"}
 CASES: dict[str, dict[str, Any]] = {
     "feed-forward, 16 x 128": FEED_FORWARD | {"environments": 16, "steps": 128, "updates": 60},
+    "feed-forward, 16 x 128, ippo": FEED_FORWARD
+    | {"agent": "ippo", "environments": 16, "steps": 128, "updates": 60},
     "feed-forward, 128 x 25": FEED_FORWARD | {"environments": 128, "steps": 25, "updates": 30},
     "recurrent, 16 x 128": RECURRENT | {"environments": 16, "steps": 128, "updates": 6},
     "recurrent, 16 x 128, bfloat16": MIXED | {"environments": 16, "steps": 128, "updates": 6},
@@ -37,9 +42,9 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def comity(settings: dict[str, Any]) -> dict[str, Any]:
-    """The same training by Comity: MAPPO, whose critic sees what everybody sees, once for the whole team.
+    """The same training by Comity. In MAPPO the critic sees what everybody sees, once for the whole team.
 
-    JaxMARL's critic sees the same for each seat, and computes it for each.
+    That of JaxMARL's MAPPO sees the same for each seat, and computes it for each.
     """
     from comity.core.compilation import compiled, use_compilation_cache
     from comity.play.specs import make_agent, make_game
@@ -52,13 +57,9 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
     shape = recurrent if settings["recurrent"] else {"kind": "mlp", "depth": 2}
     shape |= {"width": settings["width"], "precision": settings["precision"]}
     nets = {f"{net}.{k}": v for net in ("network", "critic_network") for k, v in shape.items()}
-    agent = make_agent(
-        "mappo",
-        **nets,
-        epochs=settings["epochs"],
-        minibatches=settings["minibatches"],
-        critic_sees="team",
-    )
+    kind, sees = settings["agent"], {"critic_sees": "team"}
+    passes = {name: settings[name] for name in ("epochs", "minibatches")}
+    agent = make_agent(kind, **nets, **passes, **(sees if kind == "mappo" else {}))
     updates = settings["updates"]
     experiment = make_experiment(
         make_game("simple-spread"), agent, batch=settings["environments"], unroll=settings["steps"]
@@ -79,10 +80,11 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
 
 def run(command: list[str], **environment: str) -> dict[str, Any]:
     """What a measuring process printed last, and how long it took by the clock."""
-    begun = time.monotonic()
+    begun, core = time.monotonic(), min(os.sched_getaffinity(0))
     done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | ONE_CORE | environment, check=False
-    )
+        command, capture_output=True, text=True, env=os.environ | ONE_CORE | environment, check=False,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )  # fmt: skip
     if done.returncode:
         raise SystemExit(f"{' '.join(command[:2])} failed:\n{done.stderr[-2000:]}")
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]

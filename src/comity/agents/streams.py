@@ -60,7 +60,7 @@ def streams(joint: Trajectory, seats: tuple[int, ...]) -> Streams:
 
 def minibatches(key: Key, count: int, epochs: int, parts: int) -> Int[Array, "steps streams"]:
     """Which of `count` streams are in which part of a rollout, for all passes over it one after another."""
-    require(count % parts == 0, "minibatches", parts, f"a divisor of {count} streams")
+    require(count % parts == 0, "minibatches", parts, f"a divisor of {count} sequences")
     orders = jax.vmap(lambda k: jax.random.permutation(k, count))(jax.random.split(key, epochs))
     return orders.reshape(epochs * parts, count // parts)
 
