@@ -9,12 +9,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Key as KeyArray
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
 from comity.core.types import Agent, Environment, Occupant, PerSeat, Simulate, Trajectory
 
-Keys = PerSeat[Key]  # leaves [batch]
+GameKeys = KeyArray[Array, " batch"]
+Keys = PerSeat[GameKeys]
 
 
 class Table(NamedTuple):
@@ -75,7 +77,7 @@ def rollout(
     _check_occupants(seats, occupants, batch)
 
     def advance(
-        table: Table, step_input: tuple[Keys, Key, tuple[Key, ...], Array]
+        table: Table, step_input: tuple[Keys, GameKeys, tuple[Key, ...], Array]
     ) -> tuple[Table, tuple[PyTree, ...]]:
         act_keys, game_keys, (look_key, reset_key), last = step_input
         action, carry, extras = _act(occupants, table.obs, table.carry, act_keys)
