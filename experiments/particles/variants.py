@@ -29,7 +29,7 @@ from comity.train.runner import Options, versions
 from comity.train.seeds import train_seeds
 
 SEEDS = (0, 1, 2)
-ITERATIONS = 400
+ITERATIONS = 200
 # kind of network, what the critic sees, precision
 VARIANTS = (
     ("mlp", "observations", "float32"),
