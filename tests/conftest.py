@@ -3,7 +3,9 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
+import threading
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Many tests compile the same program: all processes of a session share what was compiled, and nothing is
@@ -25,6 +27,11 @@ import tests.typecheck  # noqa: F401 (the hook names it)
 
 # For the whole session, not for a block of imports: games and agents load when first asked for.
 install_import_hook("comity", "tests.typecheck.check")
+
+# A shell starts commands in the background with Ctrl-C ignored; tests send it to runs and to themselves.
+in_background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+if in_background and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MOST_MAPS = 20_000  # Linux allows 65,530, and a process that asks for more dies
 
