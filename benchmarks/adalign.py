@@ -6,7 +6,7 @@ large matrix product, which is 180 GFLOP-equivalents.
 
 import os
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ from comity.evaluate.league import play_league
 from comity.play.specs import make_agent, make_game
 from comity.play.zoo import zoo_recipe
 from comity.testing.contracts import make_player
-from comity.train.experiment import Experiment
+from comity.training.experiment import Experiment
 
 PUBLISHED = 180.0
 

@@ -2,7 +2,7 @@
 
 import os
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from harness import Measurement, measure, peak_gflops, report
 from jaxtyping import Array, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.types import Environment, Occupant
-from comity.play.rollout import Table, begin, rollout
+from comity.core.game import Environment
+from comity.core.matchmaker import Occupant
+from comity.play.rollout import EnvBatch, reset, rollout
 from comity.play.specs import make_agent, make_game
 from comity.testing.contracts import make_player
-from comity.train import loop
-from comity.train.experiment import Experiment, make_experiment
+from comity.training import loop
+from comity.training.experiment import Experiment, make_experiment
 
 
 def stepping(name: str, game: Environment, batch: int, steps: int, peak: float) -> Measurement:
@@ -26,13 +27,13 @@ def stepping(name: str, game: Environment, batch: int, steps: int, peak: float) 
     agent = make_agent("random", game)
     params = make_player(agent, game).params
     occupants = (Occupant(tuple(range(len(game.seats))), agent, params),)
-    table = begin(game, occupants, batch, jax.random.key(0))
+    games = reset(game, occupants, batch, jax.random.key(0))
 
-    def play(table: Table, key: Key) -> tuple[Array, Table]:
-        played, after = rollout(game, occupants, table, key, steps)
+    def play(games: EnvBatch, key: Key) -> tuple[Array, EnvBatch]:
+        played, after = rollout(game, occupants, games, key, steps)
         return jnp.stack(played.step.reward).sum(), after
 
-    return measure(name, play, table, jax.random.key(1), steps=batch * steps, peak=peak)
+    return measure(name, play, games, jax.random.key(1), steps=batch * steps, peak=peak)
 
 
 def training(name: str, experiment: Experiment, peak: float) -> Measurement:

@@ -10,7 +10,7 @@ matrix product, which is 406 GFLOP-equivalents.
 
 import os
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import json
 import time
@@ -18,41 +18,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 from harness import peak_gflops
 
-from comity.play.matchmaking import AgentReplayBuffer
+from comity.core.compilation import compiled
+from comity.play.matchmaking import PastSelves
 from comity.play.specs import make_agent, make_game
-from comity.train import loop
-from comity.train.experiment import Experiment, make_experiment
+from comity.training import loop
+from comity.training.experiment import Experiment, make_experiment
 
 LEARNERS = ("a2c", "ppo", "trpo", "adalign", "proximal-adalign", "loqa", "lola-dice", "pola")
-SHAPE: dict[str, Any] = {"kind": "gru", "width": 32, "depth": 1}
+SHAPE: dict[str, Any] = {"name": "gru", "width": 32, "depth": 1}
 PUBLISHED = 406.0
+LEARN_FROM = "opponent_values.learn_from"
+TD_LAMBDA, TARGET_TAU = "learner.critic.td_lambda", "learner.critic.target_tau"
 # Whose view LOQA's critic learns from, and how fast its slow copy follows.
 CRITICS: dict[str, dict[str, Any]] = {
-    "own view": {"learn_from": "own", "critic_trace": 0.9, "target_rate": 1.0},
-    "own view, slow copy": {"learn_from": "own", "target_rate": 0.05},
-    "all views": {"learn_from": "all", "critic_trace": 0.9, "target_rate": 1.0},
-    "all views, slow copy": {"learn_from": "all", "target_rate": 0.05},
+    "own view": {LEARN_FROM: "own", TD_LAMBDA: 0.9, TARGET_TAU: 1.0},
+    "own view, slow copy": {LEARN_FROM: "own", TARGET_TAU: 0.05},
+    "all views": {LEARN_FROM: "all", TD_LAMBDA: 0.9, TARGET_TAU: 1.0},
+    "all views, slow copy": {LEARN_FROM: "all", TARGET_TAU: 0.05},
 }
 RESULTS = Path(__file__).parent / "results" / "shaping.json"
 
 
 def iterations(name: str) -> Callable[[], float]:
     """A function that trains one more iteration and says what CPU time it took; compiled already."""
-    default = make_agent(name)
-    nets = [net for net in ("network", "critic_network") if hasattr(default, net)]
-    settings = {f"{net}.{field}": value for net in nets for field, value in SHAPE.items()}
-    experiment = make_experiment(make_game("prisoners-dilemma"), make_agent(name, **settings), batch=256)
-    return timed(experiment)
+    learner = "learner." if hasattr(make_agent(name), "learner") else ""
+    agent = make_agent(name, None, **networks(SHAPE, learner))
+    return timed(make_experiment(make_game("prisoners-dilemma"), agent, batch=256))
+
+
+def networks(shape: dict[str, Any], learner: str = "") -> dict[str, Any]:
+    """The settings of policy and critic with networks of one shape."""
+    nets = (f"{learner}network", f"{learner}critic.network")
+    return {f"{net}.{field}": value for net in nets for field, value in shape.items()}
 
 
 def timed(experiment: Experiment) -> Callable[[], float]:
     """A function that trains one more iteration as training does, and says what CPU time it took."""
     # The state is donated, so that an agent replay buffer is not copied.
-    advance = eqx.filter_jit(loop.advance, donate="all-except-first")
-    state = [eqx.filter_jit(loop.start)(experiment)]
+    advance = compiled(loop.advance, donate="all-except-first")
+    state = [compiled(loop.start, once=True)(experiment)]
 
     def once() -> float:
         begun = time.process_time()
@@ -69,10 +75,9 @@ def published_loqa(**settings: Any) -> dict[str, float]:
 
     Each iteration is measured beside a matrix product, since what a core does changes from minute to minute.
     """
-    shape = {f"{net}.{field}": value for net in ("network", "critic_network")
-             for field, value in {"kind": "gru", "width": 128}.items()}  # fmt: skip
+    shape = networks({"name": "gru", "width": 128}, "learner.")
     agent = make_agent("loqa", None, **shape, **settings)
-    experiment = make_experiment(make_game("coin"), agent, matchmaker=AgentReplayBuffer(), batch=512)
+    experiment = make_experiment(make_game("coin"), agent, matchmaker=PastSelves(), batch=512)
     once = timed(experiment)
     pairs = [(once(), peak_gflops(repeats=2)) for _ in range(7)]
     cost = sorted(seconds * peak for seconds, peak in pairs)[len(pairs) // 2]

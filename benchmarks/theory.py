@@ -30,7 +30,7 @@ from comity.theory import (
     support_enumeration,
     vertex_enumeration,
 )
-from comity.theory.coalitional import sizes
+from comity.theory.cooperative.coalitional import sizes
 
 WIDTH = 86
 

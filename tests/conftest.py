@@ -1,6 +1,7 @@
 """Strict types in all tests: shapes checked at run time, no silent promotion of types or ranks."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -33,7 +34,7 @@ in_background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 if in_background and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-MOST_MAPS = 20_000  # Linux allows 65,530, and a process that asks for more dies
+MOST_MEMORY = 1_500_000_000  # bytes; a worker that keeps all programs grows, and then looks through them
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -49,8 +50,19 @@ def unchecked() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def few_programs() -> Iterator[None]:
-    """Forgets compiled programs now and then: a process may hold only so many pieces of mapped memory."""
+    """Forgets compiled programs now and then: they take memory, and make every garbage collection longer.
+
+    A process may also hold only so many pieces of mapped memory, which is another reason.
+    """
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+    resident = Path("/proc/self/statm")
+    if resident.exists() and int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
         jax.clear_caches()
+        gc.collect()
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
 ONE_CORE |= {"OMP_NUM_THREADS": "1", "WANDB_MODE": "disabled"}
 # The settings of JaxMARL's own scripts for these games, and a larger batch. Its scripts compute in float32;
 # its feed-forward one for these games is IPPO, whose critic sees what its own seat sees.
@@ -48,16 +48,16 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
     """
     from comity.core.compilation import compiled, use_compilation_cache
     from comity.play.specs import make_agent, make_game
-    from comity.train import loop
-    from comity.train.experiment import make_experiment
+    from comity.training import loop
+    from comity.training.experiment import make_experiment
 
     if os.environ.get("COMITY_CACHE"):
         use_compilation_cache()
-    recurrent = {"kind": "gru", "depth": 1, "after": 1, "skip": False}
-    shape = recurrent if settings["recurrent"] else {"kind": "mlp", "depth": 2}
+    recurrent = {"name": "gru", "depth": 1, "after": 1, "skip": False}
+    shape = recurrent if settings["recurrent"] else {"name": "mlp", "depth": 2}
     shape |= {"width": settings["width"], "precision": settings["precision"]}
-    nets = {f"{net}.{k}": v for net in ("network", "critic_network") for k, v in shape.items()}
-    kind, sees = settings["agent"], {"critic_sees": "team"}
+    nets = {f"{net}.{k}": v for net in ("network", "critic.network") for k, v in shape.items()}
+    kind, sees = settings["agent"], {"critic.view": "team"}
     passes = {name: settings[name] for name in ("epochs", "minibatches")}
     agent = make_agent(kind, **nets, **passes, **(sees if kind == "mappo" else {}))
     updates = settings["updates"]

@@ -16,36 +16,50 @@ import jax
 from comity.api import scripted_player
 from comity.cli.league import print_league
 from comity.cli.progress import Progress
+from comity.core.agent import Agent, Player
 from comity.core.files import write_atomically
-from comity.core.types import Agent, Environment, Player
+from comity.core.game import Environment
 from comity.evaluate.behaviour import behaviour
 from comity.evaluate.league import League, play_league
 from comity.games.transforms import SharedReward
 from comity.play.specs import make_agent, make_game
 from comity.report import html, sections
-from comity.train.experiment import make_experiment
-from comity.train.runner import Options, Run, create, run, versions
+from comity.training.experiment import make_experiment
+from comity.training.options import Options
+from comity.training.run import Run
+from comity.training.runner import create, run, versions
 
 GAME = make_game("prisoners-dilemma")
-TABLE = {"network.kind": "tabular"}
-NAIVE = make_agent("a2c", GAME, **TABLE, learning_rate=0.05, discount=0.9, entropy=0.5, final_entropy=0.1)
+NAIVE = make_agent(
+    "a2c",
+    GAME,
+    **{
+        "network": "tabular",
+        "optimiser.learning_rate": 0.05,
+        "schedule.final_entropy": 0.1,
+    },
+    discount=0.9,
+    entropy_coef=0.5,
+)
 ALIGNED = make_agent(
     "adalign",
     GAME,
-    **TABLE,
-    **{"critic_network.kind": "tabular"},
-    critic="action-value",
-    weight=1.0,
-    discount=0.9,
-    own_trace=0.0,
-    opponent_trace=0.0,
-    entropy=0.15,
-    final_entropy=0.1,
-    decay_from=0.75,
-    learning_rate=5e-3,
-    critic_learning_rate=3e-2,
-    target_rate=0.01,
-    max_gradient=10.0,
+    **{
+        "term.weight": 1.0,
+        "term.opponent_lambda": 0.0,
+        "learner.network": "tabular",
+        "learner.critic.kind": "action-value",
+        "learner.critic.learning_rate": 3e-2,
+        "learner.critic.td_lambda": 0.0,
+        "learner.critic.target_tau": 0.01,
+        "learner.optimiser.learning_rate": 5e-3,
+        "learner.optimiser.max_grad_norm": 10.0,
+        "learner.schedule.decay_from": 0.75,
+        "learner.schedule.final_entropy": 0.1,
+        "learner.discount": 0.9,
+        "learner.gae_lambda": 0.0,
+        "learner.entropy_coef": 0.15,
+    },
 )
 
 # name: agent, game, iterations

@@ -12,29 +12,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from comity.api import exploit as exploit
     from comity.api import league as league
     from comity.api import load_player as load_player
+    from comity.api import psro as psro
+    from comity.api import scripted_player as scripted_player
     from comity.api import train as train
+    from comity.core.agent import Player as Player
     from comity.core.errors import ComityError as ComityError
-    from comity.core.types import Player as Player
     from comity.play.specs import make_agent as make_agent
     from comity.play.specs import make_game as make_game
     from comity.play.specs import make_matchmaker as make_matchmaker
-    from comity.train.experiment import Experiment as Experiment
-    from comity.train.experiment import make_experiment as make_experiment
+    from comity.training.experiment import Experiment as Experiment
+    from comity.training.experiment import make_experiment as make_experiment
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "ComityError": "comity.core.errors",
-    "Experiment": "comity.train.experiment",
-    "Player": "comity.core.types",
+    "Experiment": "comity.training.experiment",
+    "Player": "comity.core.agent",
+    "exploit": "comity.api",
     "league": "comity.api",
     "load_player": "comity.api",
     "make_agent": "comity.play.specs",
-    "make_experiment": "comity.train.experiment",
+    "make_experiment": "comity.training.experiment",
     "make_game": "comity.play.specs",
     "make_matchmaker": "comity.play.specs",
+    "psro": "comity.api",
+    "scripted_player": "comity.api",
     "train": "comity.api",
 }
 

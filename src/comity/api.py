@@ -1,96 +1,124 @@
-"""The library in a few functions: train, load a player, play a league."""
+"""The library in a few functions: train, load a player, play a league, grow populations, exploit."""
 
+import dataclasses
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
-
-from comity.agents.registry import is_scripted
-from comity.core.errors import ComityError
-from comity.core.types import Agent, Environment, Matchmaker, PerSeat, Player
+from comity.agents.registry import is_untrained_player
+from comity.core.agent import Agent, Player
+from comity.core.compilation import use_compilation_cache
+from comity.core.errors import ComityError, unknown_name
+from comity.core.game import Environment, PerSeat
+from comity.core.matchmaker import Matchmaker
+from comity.evaluate.exploitability import Exploitability, exploitability
 from comity.evaluate.league import League, play_league
+from comity.play.loading import player_for, zoo_player
+from comity.play.loading import scripted_player as scripted_player
 from comity.play.player_file import read_player
 from comity.play.specs import make_agent, make_game
-from comity.play.zoo import PREFIX, zoo_file
-from comity.train.experiment import make_experiment
-from comity.train.folder import RunFolder
-from comity.train.runner import Options, Run, create, run
+from comity.play.zoo import PREFIX
+from comity.training.best_response import learned_response
+from comity.training.experiment import SIZES, Experiment, make_experiment
+from comity.training.folder import RunFolder
+from comity.training.options import Options
+from comity.training.recipes import default_recipe, is_recipe, read_recipe
+from comity.training.run import Run
+from comity.training.runner import create, run
+
+if TYPE_CHECKING:
+    from comity.theory.empirical.psro import MetaSolver, Psro
 
 
 def train(
-    game: Environment,
-    agents: Agent | tuple[Agent, ...],
+    game: Environment | Experiment | str | Path,
+    agents: Agent | str | tuple[Agent, ...] | None = None,
     *,
-    iterations: int = 1000,
-    batch: int = 256,
-    seed: int = 0,
     matchmaker: Matchmaker | None = None,
     out: str | Path | None = None,
     **sizes: Any,
 ) -> Run:
     """Trains agents in a game and returns the run: its players, metrics and folder.
 
-    One agent fills all seats; several fill them one by one. `sizes` are further settings of the
-    experiment (`unroll`, `chunk`, `share`). Without `out`, the run folder is a temporary one.
+    One agent fills all seats; several fill them one by one. Games and agents may be named, and then what is
+    left out is as in the zoo's recipe if there is one: `train("coin", "adalign")`. An experiment, a recipe of
+    the zoo (`"zoo:coin/adalign"`) or a file of one needs no agents. `sizes` are other settings of the
+    experiment: `iterations`, `batch`, `seed`, `unroll`, `chunk`, `warm_up`, and `share` or `groups` where
+    agents are given. Without `out`, the run folder is a temporary one.
     """
-    experiment = make_experiment(
-        game, agents, iterations=iterations, batch=batch, seed=seed, matchmaker=matchmaker, **sizes
-    )
+    experiment = _experiment(game, agents, matchmaker, sizes)
     folder = Path(tempfile.mkdtemp(prefix="comity-")) / "run" if out is None else Path(out)
     return run(create(experiment, folder, "comity.train"), Options())
+
+
+def _experiment(
+    game: Environment | Experiment | str | Path,
+    agents: Agent | str | tuple[Agent, ...] | None,
+    matchmaker: Matchmaker | None,
+    sizes: Mapping[str, Any],
+) -> Experiment:
+    recipe = game if isinstance(game, Experiment) else None
+    if agents is None:
+        if isinstance(game, Environment) or (isinstance(game, str) and not is_recipe(game)):
+            raise ComityError("Training needs a game and at least one agent, or a recipe.")
+        recipe = read_recipe(game) if isinstance(game, str | Path) else recipe
+    elif isinstance(game, str) and isinstance(agents, str):
+        recipe = default_recipe(game, agents)
+    if recipe is not None:
+        changes = {**sizes, **({} if matchmaker is None else {"matchmaker": matchmaker})}
+        for name in changes:
+            if name not in (*SIZES, "matchmaker", "tunable"):
+                raise unknown_name("setting of an experiment", name, SIZES)
+        return dataclasses.replace(recipe, **changes)
+    assert not isinstance(game, Experiment)
+    assert agents is not None
+    played = make_game(str(game)) if isinstance(game, str | Path) else game
+    learning = make_agent(agents, played) if isinstance(agents, str) else agents
+    return make_experiment(played, learning, matchmaker=matchmaker, **sizes)
 
 
 def load_player(source: str | Path, game: Environment | None = None, seat: int = 0) -> Player:
     """A player from a run folder, a player file, the zoo, or the name of a scripted player.
 
-    A scripted player is made for a game; if none is given, for the prisoner's dilemma. In a run folder
-    with several players, `seat` chooses among them.
+    A scripted player is made for a game; if none is given, for the prisoner's dilemma. One of your own is
+    named `MODULE:CLASS`. In a run folder with several players, the one that was trained in `seat` is chosen.
     """
     name = str(source)
     if name.startswith(PREFIX):
-        return read_player(zoo_file(name)).player
-    if is_scripted(name):
+        return zoo_player(name)
+    if is_untrained_player(name):
         return scripted_player(name, game, seat)
     path = Path(source)
     if path.is_dir():
-        saved = [read_player(file) for file in RunFolder.open(path).player_files()]
-        if not saved:
-            raise ComityError(f"{path} has no players yet: let the run finish, or stop it with Ctrl-C.")
-        return next((found for found in saved if found.seat == seat), saved[0]).player
+        return player_for(RunFolder.open(path).player_files(), seat, path, game)
     if path.is_file():
         return read_player(path).player
+    if ":" in name:
+        return scripted_player(name, game, seat)
     if game is not None and not path.suffix and "/" not in name:
         make_agent(name, game)  # a name that is nearly that of a scripted player: suggest it
     raise ComityError(f"{name!r} is neither a run folder, nor a player file, nor the name of a player.")
 
 
-def scripted_player(name: str, game: Environment | None = None, seat: int = 0) -> Player:
-    """A scripted player for a seat of a game, by default the prisoner's dilemma."""
-    game = make_game("prisoners-dilemma") if game is None else game
-    agent = make_agent(name, game)
-    place = game.seats[min(seat, len(game.seats) - 1)]
-    agent.check(place)
-    return Player(agent, agent.params(agent.init(jax.random.key(0), place)))
-
-
 def league(
     game: Environment,
-    players: Mapping[str, str | Path | Player | Run] | Sequence[str | Path],
+    players: Mapping[str, str | Path | Player | PerSeat[Player] | Run] | Sequence[str | Path],
     *,
     episodes: int = 100,
     horizon: int | None = None,
     seed: int = 0,
+    deterministic: bool = False,
 ) -> League:
     """Plays every player against every player and returns what each earns per step.
 
-    Players are given by name: scripted players, run folders, player files, runs or players.
+    Players are given by name: scripted players, run folders, player files, runs or players, or one player
+    for each seat. `deterministic` lets everybody do what is most likely.
     """
     if not isinstance(players, Mapping):
         players = {Path(source).name: source for source in players}
     everyone = {name: _as_players(source, game) for name, source in players.items()}
-    return play_league(game, everyone, episodes, horizon, seed)
+    return play_league(game, everyone, episodes, horizon, seed, deterministic)
 
 
 def load_players(source: str | Path, game: Environment) -> PerSeat[Player]:
@@ -98,7 +126,73 @@ def load_players(source: str | Path, game: Environment) -> PerSeat[Player]:
     return tuple(load_player(source, game, seat) for seat in range(len(game.seats)))
 
 
-def _as_players(source: str | Path | Player | Run, game: Environment) -> PerSeat[Player]:
+def _as_players(source: str | Path | Player | PerSeat[Player] | Run, game: Environment) -> PerSeat[Player]:
     if isinstance(source, Player):
         return (source,) * len(game.seats)
-    return source.players if isinstance(source, Run) else load_players(source, game)
+    if isinstance(source, Run):
+        return source.players
+    return load_players(source, game) if isinstance(source, str | Path) else source
+
+
+def psro(
+    game: Environment,
+    agent: Agent,
+    *,
+    initial: PerSeat[Sequence[str | Path | Player]] | None = None,
+    rounds: int = 6,
+    tolerance: float = 0.02,
+    meta_solver: "MetaSolver | None" = None,
+    iterations: int = 300,
+    batch: int = 128,
+    episodes: int = 256,
+    seed: int = 0,
+) -> "Psro[Player]":
+    """Policy-space response oracles: in each round `agent` learns to answer the others' meta-strategy.
+
+    `initial[s]` are the first players of seat s (players, run folders, player files or names of scripted
+    players); by default one untrained learner in each seat. The loop ends when no answer gains more than
+    `tolerance` per step. The meta-strategy is a Nash equilibrium, or what `meta_solver` finds.
+    """
+    from comity.theory.empirical.psro import nash_meta  # game theory is slow to import, so only here
+    from comity.training.populations import psro as response_oracles
+
+    use_compilation_cache()
+    first = None
+    if initial is not None:
+        first = tuple([_seated(player, game, s) for player in players] for s, players in enumerate(initial))
+    return response_oracles.psro(
+        game,
+        agent,
+        initial=first,
+        rounds=rounds,
+        tolerance=tolerance,
+        meta_solver=nash_meta if meta_solver is None else meta_solver,
+        iterations=iterations,
+        batch=batch,
+        episodes=episodes,
+        seed=seed,
+    )
+
+
+def exploit(
+    game: Environment,
+    player: str | Path | Player | PerSeat[Player],
+    agent: Agent,
+    *,
+    iterations: int = 300,
+    batch: int = 128,
+    episodes: int = 256,
+    seed: int = 0,
+) -> Exploitability:
+    """What a freshly trained `agent` gains, in each seat, when `player` sits in all the others.
+
+    Where seats differ, `player` may be a tuple: who sits in each.
+    """
+    use_compilation_cache()
+    players = _as_players(player, game)
+    respond = learned_response(agent, iterations=iterations, batch=batch)
+    return exploitability(game, players, respond, episodes=episodes, seed=seed)
+
+
+def _seated(source: str | Path | Player, game: Environment, seat: int) -> Player:
+    return source if isinstance(source, Player) else load_player(source, game, seat)

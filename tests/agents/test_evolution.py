@@ -10,14 +10,15 @@ import pytest
 from comity.core.errors import ComityError
 from comity.play.match import play
 from comity.play.specs import make_agent, make_game
-from comity.train.experiment import make_experiment
-from comity.train.runner import Options, create, run
+from comity.training.experiment import make_experiment
+from comity.training.options import Options
+from comity.training.runner import create, run
 
 
 def test_it_finds_the_target_of_a_continuous_probe(tmp_path: Path) -> None:
     game = make_game("probe-target")
-    shape: dict[str, Any] = {"network.kind": "mlp", "network.width": 8}
-    agent = make_agent("evolution", game, pairs=8, learning_rate=0.05, **shape)
+    shape: dict[str, Any] = {"network": "mlp", "network.width": 8}
+    agent = make_agent("evolution", game, pairs=8, **{"optimiser.learning_rate": 0.05}, **shape)
     experiment = make_experiment(game, agent, iterations=200, batch=64, unroll=game.horizon or 4, chunk=50)
     done = run(create(experiment, tmp_path / "run"), Options(tensorboard=False))
     played = play(game, done.players, jax.random.key(1), 200, 12)
@@ -25,7 +26,7 @@ def test_it_finds_the_target_of_a_continuous_probe(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_the_copies_cannot_share_is_refused(tmp_path: Path) -> None:
-    agent = make_agent("evolution", None, pairs=3, **{"network.kind": "tabular"})
+    agent = make_agent("evolution", None, pairs=3, **{"network": "tabular"})
     experiment = make_experiment(make_game("prisoners-dilemma"), agent, iterations=2, batch=8)
     with pytest.raises(ComityError, match="8 games cannot be"):
         run(create(experiment, tmp_path / "run"), Options(tensorboard=False))

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from pettingzoo import ParallelEnv
+from pettingzoo import AECEnv, ParallelEnv
 
 
 class Corridor(ParallelEnv):
@@ -106,3 +106,68 @@ def make_odd_space() -> Any:
 def make_nothing() -> int:
     """No environment at all."""
     return 3
+
+
+class Relay(AECEnv):
+    """Agents move in turn and see how many moves there were; `x` leaves with its second move.
+
+    A move pays its mover 1 and the agent after it its choice, in tenths. After `length` moves time runs out.
+    Choices have no masks, but for `y`, whose info forbids its first one.
+    """
+
+    metadata = {"name": "relay_v0"}
+
+    def __init__(self, length: int = 9, wrong: str = "") -> None:
+        super().__init__()
+        self.possible_agents = ["x", "y", "z"]
+        self.agents: list[str] = []
+        self.length, self.wrong = length, wrong
+
+    def observation_space(self, agent: str) -> Any:
+        return spaces.Discrete(50)
+
+    def action_space(self, agent: str) -> Any:
+        return spaces.Box(0, 1, (1,)) if agent == "z" else spaces.Discrete(3)
+
+    def observe(self, agent: str) -> Any:
+        return self.time
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.agents, self.time = list(self.possible_agents), 0
+        self.moves: list[Any] = []
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, Any] = {agent: {} for agent in self.agents}
+        self.infos["y"] = {"action_mask": np.array([0, 1, 1], np.int8)}
+        self.agent_selection = "x"
+
+    def step(self, action: Any) -> None:
+        mover = self.agent_selection
+        if self.terminations[mover] or self.truncations[mover]:
+            self._was_dead_step(action)
+            return
+        assert action is not None
+        assert (mover, action) != ("y", 0), "the mask forbids it"
+        self.time += 1
+        self.moves.append(mover)
+        after = self._next(mover)
+        self._cumulative_rewards[mover] = 0.0
+        self._clear_rewards()
+        self.rewards[mover] = float("nan") if self.wrong == "reward" else 1.0
+        self.rewards[after] += 0.1 * float(np.asarray(action).reshape(-1)[0])
+        self._accumulate_rewards()
+        self.terminations["x"] = self.moves.count("x") == 2
+        if self.time == self.length:
+            self.truncations = dict.fromkeys(self.agents, True)
+        self.agent_selection = after
+        self._deads_step_first()
+
+    def _next(self, agent: str) -> str:
+        return self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
+
+
+def make_relay(**arguments: Any) -> Relay:
+    """Found by its import path."""
+    return Relay(**arguments)

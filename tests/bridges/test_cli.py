@@ -1,4 +1,4 @@
-"""The command line on environments of others: from a name, and from a user's own file."""
+"""The command line on third-party environments: from a name, and from a user's own file."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ class Echo(ParallelEnv):
 def make_env(size=2):
     return Echo(size)
 """
-TINY = "--iterations 4 --batch 4 --unroll 5 --chunk 2 --no-tensorboard --agent.network.kind mlp"
+TINY = "--iterations 4 --batch 4 --unroll 5 --chunk 2 --no-tensorboard --agent.network mlp"
 
 
 def comity(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -77,6 +77,18 @@ def test_a_pettingzoo_environment_by_its_module(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     resumed = comity("train --resume spread --iterations 6", folder)  # a package that is known
     assert resumed.returncode == 0, resumed.stderr
+
+
+def test_an_environment_of_turns_is_trained_and_resumed(folder: Path) -> None:
+    game = "pettingzoo:pettingzoo.classic.tictactoe_v3"
+    done = comity(f"train {game} ppo {TINY} --game.workers 0 --out turns", folder)
+    assert done.returncode == 0, done.stderr
+    resumed = comity("train --resume turns --iterations 6", folder)
+    assert resumed.returncode == 0, resumed.stderr
+    whole = comity(f"train {game} ppo {TINY.replace('4', '6', 1)} --game.workers 0 --out whole", folder)
+    assert whole.returncode == 0, whole.stderr
+    numbers = [(folder / run / "metrics.jsonl").read_text() for run in ("turns", "whole")]
+    assert numbers[0] == numbers[1]
 
 
 def test_mistakes_are_told_in_one_line(folder: Path) -> None:

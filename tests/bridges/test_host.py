@@ -1,4 +1,4 @@
-"""Environments of others as games: what is seen, who is there, seeds, workers, and what goes wrong."""
+"""Third-party environments as games: what is seen, who is there, seeds, workers, and what goes wrong."""
 
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,16 @@ import pytest
 
 import comity
 from comity.api import scripted_player
+from comity.core.batch import Trajectory
 from comity.core.errors import ComityError
+from comity.core.game import Environment
 from comity.core.spaces import Box, Discrete, Masked
 from comity.core.trust import TRUST
-from comity.core.types import Environment, Trajectory
 from comity.games.transforms import SharedReward, TimeLimit, with_horizon
 from comity.play.match import play
-from comity.train import loop, runner
-from comity.train.experiment import make_experiment
+from comity.training import loop, runner
+from comity.training.experiment import make_experiment
+from comity.training.options import Options
 
 CORRIDOR = "tests.bridges.environments:make_corridor"
 
@@ -70,7 +72,7 @@ OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ppo", "trpo",
 
 @pytest.mark.parametrize("name", ["mappo", *OTHERS])
 def test_masks_are_kept_by_learning_players(name: str) -> None:
-    agent = comity.make_agent(name, **{"network.kind": "mlp", "network.width": 8})
+    agent = comity.make_agent(name, **{"network": "mlp", "network.width": 8})
     experiment = make_experiment(corridor(), agent, iterations=2, batch=4, unroll=6, chunk=2)
     state = jax.jit(lambda: loop.start(experiment))()
     _, metrics = jax.jit(lambda s: loop.advance(experiment, s, 2))(state)
@@ -120,7 +122,7 @@ def test_an_environment_that_breaks_its_contract_is_named(wrong: str, says: str,
 
 def test_a_worker_that_dies_ends_the_run_and_keeps_its_checkpoint(tmp_path: Path) -> None:
     agents = tuple(comity.make_agent("random") for _ in range(2))
-    ppo = comity.make_agent("ppo", **{"network.kind": "mlp", "network.width": 4})
+    ppo = comity.make_agent("ppo", **{"network": "mlp", "network.width": 4})
     game = corridor(1, arguments=("length=6",))
     experiment = make_experiment(game, (agents[0], ppo, agents[1]), iterations=4, batch=2, unroll=3, chunk=1)
     folder = runner.create(experiment, tmp_path / "run")
@@ -131,11 +133,11 @@ def test_a_worker_that_dies_ends_the_run_and_keeps_its_checkpoint(tmp_path: Path
                 process.kill()
 
     with pytest.raises(ComityError, match="died"):
-        runner.run(folder, runner.Options(checkpoint_seconds=0.0), kill)
+        runner.run(folder, Options(checkpoint_seconds=0.0), kill)
     assert [int(path.stem) for path in folder.checkpoints()][-1] == 2
-    runner.run(folder, runner.Options(checkpoint_seconds=0.0))
+    runner.run(folder, Options(checkpoint_seconds=0.0))
     whole = runner.create(experiment, tmp_path / "whole")
-    runner.run(whole, runner.Options())
+    runner.run(whole, Options())
     assert folder.metrics() == whole.metrics()
 
 

@@ -17,8 +17,8 @@ from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete
 from comity.play.match import play
 from comity.testing.contracts import make_player
-from comity.train.experiment import make_experiment
-from comity.train.loop import advance, start
+from comity.training.experiment import make_experiment
+from comity.training.loop import advance, start
 
 RECORDED = np.load(Path(__file__).parent.parent / "data" / "harvest" / "harvest_observations.npz")["rgb"]
 SPEC = {"RGB": SimpleNamespace(shape=(88, 88, 3), dtype=np.uint8),
@@ -86,7 +86,12 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 NAME = "meltingpot:commons_harvest__open"
-SMALL: dict[str, Any] = {"network.width": 8, "network.filters": (2,), "network.stride": 3}
+SMALL: dict[str, Any] = {
+    "network.width": 8,
+    "network.encoder": "convolutional",
+    "network.encoder.filters": (2,),
+    "network.encoder.step_size": 3,
+}
 
 
 def test_without_melting_pot_the_message_says_what_to_do() -> None:
@@ -126,7 +131,7 @@ def test_roles_and_what_is_seen_are_arguments(installed: None) -> None:
 
 def test_an_agent_learns_in_a_substrate(installed: None) -> None:
     game = comity.make_game(NAME, workers=0, arguments=('roles=["default", "default"]',))
-    agent = comity.make_agent("ppo", **SMALL, **{"network.kind": "mlp"})
+    agent = comity.make_agent("ppo", **SMALL, **{"network": "mlp"})
     experiment = make_experiment(game, agent, batch=2, unroll=4)
     _, metrics = advance(experiment, start(experiment), 1)
     assert np.isfinite(metrics["loss"]).all()
@@ -135,10 +140,11 @@ def test_an_agent_learns_in_a_substrate(installed: None) -> None:
 def test_a_player_is_a_policy(installed: None) -> None:
     game = comity.make_game("commons-harvest-open", observe="pixels")
     settings: dict[str, Any] = {
-        "network.kind": "gru",
+        "network": "gru",
         "network.width": 8,
-        "network.filters": (2,),
-        "network.stride": 3,
+        "network.encoder": "convolutional",
+        "network.encoder.filters": (2,),
+        "network.encoder.step_size": 3,
     }
     player = make_player(comity.make_agent("ppo", **settings), game)
     with ComityPolicy(player, game.seats[0].observation, seed=3) as policy:

@@ -12,16 +12,25 @@ from typing import Any
 
 import pytest
 
+from comity.agents.on_policy.kl import KLRule
 from comity.agents.registry import AGENTS
 from comity.cli import COMMANDS
 from comity.cli import league as league_command
 from comity.cli import run as comity
-from comity.cli import train as train_command
+from comity.cli.train_settings import ExperimentSettings, RunSettings
 from comity.core.files import load_arrays
 from comity.games.registry import GAMES
-from comity.play.matchmaking import AgentReplayBuffer
+from comity.learn.critics import Critic
+from comity.learn.optimisers import Adam
+from comity.learn.schedules import Decay
+from comity.learn.statistics import ReturnNorm
+from comity.nets import Flat, Inputs
+from comity.play.matchmaking import PastSelves
 
-TINY = "--agent.network.kind tabular --iterations 4 --batch 4 --chunk 2 --no-tensorboard --game.horizon 4"
+TINY = (
+    "--agent.network tabular --agent.critic.network tabular --iterations 4 --batch 4 --chunk 2 "
+    "--no-tensorboard --game.horizon 4"
+)
 Said = tuple[int, str, str]
 
 
@@ -60,7 +69,7 @@ BAD_INPUT = [
     ("train prisoners-dilemma a2cc", "There is no agent named 'a2cc'. Did you mean a2c?"),
     ("train prisoners-dilemma tit-for-tatt", "Did you mean tit-for-tat"),
     ("train prisoners-dilemma a2c --iteratons 5", "--iterations"),
-    ("train prisoners-dilemma a2c --agent.learning-rat 5", "--agent.learning-rate"),
+    ("train prisoners-dilemma a2c --agent.optimiser.learning-rat 5", "--agent.optimiser.learning-rate"),
     ("train prisoners-dilemma a2c --iterations few", "--iterations"),
     ("train prisoners-dilemma a2c --iterations 0", "iterations = 0 is not possible: it must be at least 1."),
     ("train prisoners-dilemma a2c --batch -3", "batch = -3 is not possible: it must be at least 1."),
@@ -80,7 +89,14 @@ BAD_INPUT = [
         "train prisoners-dilemma a2c --game.reward 1e39",
         "reward = 1e+39 is not possible: it must be a finite number in float32, so up to 3.4e38.",
     ),
-    ("train prisoners-dilemma a2c --agent.network.kind tree", "'tabular', 'mlp', 'gru'"),
+    (
+        "train prisoners-dilemma a2c --agent.network gruu",
+        "no network for --agent.network named 'gruu'. Did you mean gru?",
+    ),
+    ("train prisoners-dilemma a2c --agent.network=tree", "There are: gru, gtrxl, lstm, mlp, tabular."),
+    ("train prisoners-dilemma a2c --agent.network", "--agent.network"),
+    ("train prisoners-dilemma a2c --agent.network tabular --agent.network.width 3", "--agent.network.width"),
+    ("train prisoners-dilemma a2c --agent.network.encoder flatt", "Did you mean flat?"),
     (
         "train prisoners-dilemma a2c --agent.discount 2",
         "discount = 2.0 is not possible: it must be between 0 and 1.",
@@ -90,12 +106,12 @@ BAD_INPUT = [
         "rewards = 'all' is not possible: it must be own, sum, a number or MODULE:FUNCTION.",
     ),
     (
-        "train prisoners-dilemma a2c --opponents replay --replay.groups 7",
+        "train prisoners-dilemma a2c --opponents past --opponents.groups 7",
         "it must be a divisor of the batch of 256.",
     ),
     ("train prisoners-dilemma a2c a2c a2c", "2 seats: give 1 agent for all or 2, not 3."),
     ("train prisoners-dilemma random", "None of these agents learns."),
-    ("train negotiation a2c --agent.network.kind tabular", "A tabular network needs a discrete observation"),
+    ("train negotiation a2c --agent.network tabular", "A tabular network needs a discrete observation"),
     ("train probe-target tit-for-tat", "'tit-for-tat' does not play games of the probe family"),
     ("train negotiation grim-trigger", "'grim-trigger' does not play games of the negotiation family"),
     ("train --resume nowhere", "nowhere is not a folder."),
@@ -154,7 +170,7 @@ def test_a_damaged_player_file(say, trained: Path, tmp_path: Path) -> None:
         (whole[:-1], "cut short"),
         (whole[:200], "cut short"),
         (whole[:-1] + bytes([whole[-1] ^ 1]), "does not match its checksum"),
-        (whole.replace(b'"version":"1"', b'"version":"7"'), "written by a newer Comity (format 7"),
+        (whole.replace(b'"version":"2"', b'"version":"7"'), "written by a newer Comity (format 7"),
         (b"hello", "is not a Comity file"),
     ]:
         path.write_bytes(content)
@@ -241,19 +257,29 @@ def described(text: str) -> str:
 
 
 def test_help_has_a_line_for_every_field(say) -> None:
-    help_text = described(say("train prisoners-dilemma ppo --help")[1])
-    parts: dict[str, Any] = {
-        "": train_command.Settings,
-        "game.": GAMES.load("prisoners-dilemma"),
-        "agent.": AGENTS.load("ppo"),
-        "agent.network.": type(AGENTS.load("ppo")().network),
-        "replay.": AgentReplayBuffer,
-    }
-    for prefix, cls in parts.items():
+    help_text = described(say("train prisoners-dilemma ppo --opponents past --help")[1])
+    parts: list[tuple[str, Any]] = [
+        ("", ExperimentSettings),
+        ("", RunSettings),
+        ("game.", GAMES.load("prisoners-dilemma")),
+        ("agent.", AGENTS.load("ppo")),
+        ("agent.network.", type(AGENTS.load("ppo")().network)),
+        ("agent.network.encoder.", Flat),
+        ("agent.network.inputs.", Inputs),
+        ("agent.critic.", Critic),
+        ("agent.critic.norm.", ReturnNorm),
+        ("agent.optimiser.", Adam),
+        ("agent.schedule.", Decay),
+        ("agent.kl.", KLRule),
+        ("opponents.", PastSelves),
+    ]
+    for prefix, cls in parts:
         for field in dataclasses.fields(cls):
             option = f"--{prefix}{field.name}".replace("_", "-")
-            if field.name == "network":
-                continue
+            if any(
+                other.startswith(f"{prefix}{field.name}.") for other, _ in parts if field.name != "network"
+            ):
+                continue  # settings of its own, whose fields are looked for themselves
             assert option in help_text
             found = re.search(option + r"(?:, --\S+)? (?:\{\S+ |[A-Z]+ )?(.*?) ?\(default", help_text)
             assert found is not None
@@ -266,6 +292,32 @@ def test_help_has_a_line_for_every_field(say) -> None:
     assert "write one line per pairing to this file" in help_text
 
 
+def test_help_is_that_of_the_chosen_network(say) -> None:
+    by_default = described(say("train prisoners-dilemma ppo --help")[1])
+    assert "--agent.network {tabular,mlp,gru,lstm,gtrxl}" in by_default
+    assert "gtrxl (a gated transformer that looks back over some steps) (default: gru)" in by_default
+    assert "--agent.network.after" in by_default
+    mlp = described(say("train prisoners-dilemma ppo --agent.network mlp --help")[1])
+    assert "(default: mlp)" in mlp
+    assert "--agent.network.width" in mlp
+    assert "--agent.network.after" not in mlp
+    line = "train coin mappo --agent.critic.network=lstm --agent.critic.network.encoder convolutional --help"
+    nested = described(say(line)[1])
+    assert "(default: lstm)" in nested
+    assert "--agent.critic.network.encoder.filters" in nested
+    assert "--agent.network.encoder.stack" in nested
+
+
+def test_a_chosen_network_is_trained(say, tmp_path: Path) -> None:
+    line = TINY.replace(
+        "network tabular", "network lstm --agent.network.width 4 --agent.network.encoder.stack 2", 1
+    )
+    assert say(f"train prisoners-dilemma ppo {line} --out it")[0] == 0
+    network = json.loads((tmp_path / "it" / "config.json").read_text())["agents"][0]["network"]
+    assert (network["name"], network["width"], network["encoder"]["stack"]) == ("lstm", 4, 2)
+    assert network["encoder"]["name"] == "flat"
+
+
 def test_train_says_what_came_out(say, trained: Path, tmp_path: Path) -> None:
     code, out, _ = say(f"train prisoners-dilemma a2c {TINY} --out mine --json")
     assert code == 0
@@ -276,7 +328,7 @@ def test_train_says_what_came_out(say, trained: Path, tmp_path: Path) -> None:
     player = Path("players/player.safetensors")
     assert (tmp_path / "mine" / player).read_bytes() == (trained / player).read_bytes()
     notes = json.loads((tmp_path / "mine" / "run.json").read_text())
-    assert notes["command"].startswith("comity train prisoners-dilemma a2c --agent.network.kind tabular")
+    assert notes["command"].startswith("comity train prisoners-dilemma a2c --agent.network tabular")
 
 
 def test_runs_without_out_get_folders_of_their_own(say, tmp_path: Path) -> None:
@@ -290,7 +342,8 @@ def test_runs_without_out_get_folders_of_their_own(say, tmp_path: Path) -> None:
 def test_settings_reach_the_experiment(say, tmp_path: Path) -> None:
     code, _, _ = say(
         f"train prisoners-dilemma tit-for-tat a2c {TINY.replace('--agent.', '--agent2.')} "
-        "--game.temptation 0.5 --agent2.learning-rate 1e-2 --rewards 0.5 --seed 9 --unroll 6 --out it"
+        "--game.temptation 0.5 --agent2.optimiser.learning-rate 1e-2 --rewards 0.5 --seed 9 --unroll 6 "
+        "--out it"
     )
     assert code == 0
     config = json.loads((tmp_path / "it" / "config.json").read_text())
@@ -298,10 +351,10 @@ def test_settings_reach_the_experiment(say, tmp_path: Path) -> None:
     assert config["game"]["game"]["temptation"] == 0.5
     assert config["game"]["game"]["horizon"] == 4
     assert [agent["name"] for agent in config["agents"]] == ["tit-for-tat", "a2c"]
-    assert config["agents"][1]["learning_rate"] == 0.01
+    assert config["agents"][1]["optimiser"]["learning_rate"] == 0.01
     assert (config["seed"], config["unroll"], config["seating"]) == (9, 6, [[0], [1]])
     about = load_arrays(tmp_path / "it" / "players" / "player-2.safetensors", "comity-player").about
-    assert about["seat"] == 1
+    assert about["seats"] == [1]
 
 
 def test_league(say, tmp_path: Path) -> None:

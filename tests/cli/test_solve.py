@@ -236,6 +236,6 @@ def test_a_league_page_has_an_analysis(league_file):
 )
 def test_analyse_refuses_what_it_cannot_do(league_file, tmp_path, capsys, arguments, words):
     other = tmp_path / "other.json"
-    other.write_text('{"mean": [[1]]}')
+    other.write_text('{"payoffs": []}')
     paths = {"FILE": str(league_file), "OTHER": str(other)}
     refused(capsys, ["analyse", *(paths.get(word, word) for word in arguments)], words)

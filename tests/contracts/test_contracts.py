@@ -1,23 +1,36 @@
 """Every game and agent in the registries holds its contract."""
 
-import dataclasses
+import json
 from typing import Any
 
 import pytest
 
 from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED, agent_class
 from comity.core.errors import ComityError
+from comity.core.game import Environment
 from comity.core.trust import trust
-from comity.core.types import Environment
 from comity.games.registry import GAMES, TRANSFORMS
 from comity.games.transforms import with_horizon
-from comity.play.specs import agent_data, agent_from_data, game_data, game_from_data, make_game
+from comity.play.specs import (
+    MATCHMAKERS,
+    agent_data,
+    agent_from_data,
+    game_data,
+    game_from_data,
+    make_agent,
+    make_game,
+    make_matchmaker,
+    matchmaker_data,
+    matchmaker_from_data,
+)
 from comity.testing import check_agent, check_game
+from tests.changed import one_change_each
 
 # Families whose seats are unlike those of others: the rest would show nothing new of an agent.
 FAMILIES = {
     "matrix": "prisoners-dilemma",
     "negotiation": "negotiation",
+    "bargaining": "alternating-offers",
     "coin": "coin",
     "meta": "meta-game",
     "particles": "simple-spread",
@@ -25,6 +38,7 @@ FAMILIES = {
     "commons-harvest": "commons-harvest",
 }
 REWARD = "tests.games.test_shaping:as_it_was"
+OTHER_REWARD = "tests.games.test_shaping:twice_and_what_was_seen"
 HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
 
 
@@ -35,15 +49,52 @@ def test_game(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRANSFORMS.rows())
 def test_transform(name: str) -> None:
-    settings = {"shaped-reward": {"function": REWARD}}.get(name, {})
+    settings: Any = {"shaped-reward": {"function": REWARD}, "time-limit": {"horizon": 5}}.get(name, {})
     trust(REWARD)
     check_game(TRANSFORMS.load(name)(game=make_game("public-goods"), **settings))
 
 
+# Settings that nothing else than they are fits while the rest stays: PPO's file has all of the critic's.
+ONE_VALUE = {
+    "learner-game": ("players",),
+    "trpo": ("shared",),
+    "mappo": ("shared",),
+    "a2c": ("popart",),
+    "adalign": ("view", "popart"),
+    "proximal-adalign": ("view", "popart"),
+    "loqa": ("view", "kind", "popart"),
+    "lola-dice": ("shared", "kind", "popart"),
+    "pola": ("shared", "kind", "popart"),
+}
+GIVEN = {"actions": (4, 1)}  # values that no rule would find
+
+
+def through_json(data: dict[str, Any]) -> dict[str, Any]:
+    """Data as they come back from a file."""
+    back: dict[str, Any] = json.loads(json.dumps(data))
+    return back
+
+
 @pytest.mark.parametrize("name", GAMES.rows())
 def test_game_survives_a_file(name: str) -> None:
-    game = TRANSFORMS.load("shared-reward")(game=make_game(name))
-    assert game_from_data(game_data(game)) == game
+    game = make_game(name)
+    for field, changed in one_change_each(game, GIVEN, ONE_VALUE.get(name, ())):
+        again = game_from_data(through_json(game_data(changed)))
+        assert again == changed, field
+        assert again != game, field
+
+
+@pytest.mark.parametrize("name", TRANSFORMS.rows())
+def test_transform_survives_a_file(name: str) -> None:
+    settings: Any = {"shaped-reward": {"function": REWARD}, "time-limit": {"horizon": 5}}.get(name, {})
+    trust(REWARD)
+    trust(OTHER_REWARD)
+    game = TRANSFORMS.load(name)(game=make_game("public-goods", players=2), **settings)
+    given = {"function": OTHER_REWARD, "weights": ((1.0, 0.5), (0.25, 1.0))}
+    for field, changed in one_change_each(game, given):
+        again = game_from_data(through_json(game_data(changed)))
+        assert again == changed, field
+        assert again != game, field
 
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
@@ -63,8 +114,7 @@ def suitable(name: str, everywhere: bool = False) -> list[Environment]:
         game = make_game(first)
         try:
             agent = agent_class(name, family)()
-            for seat in game.seats:
-                agent.check(seat)
+            agent.check(game.spec, tuple(range(len(game.seats))))
         except ComityError:
             continue
         games.append(with_horizon(game, 4) if game.horizon else game)
@@ -89,10 +139,11 @@ def test_agent_everywhere(name: str) -> None:
         check_agent(agent_class(name, game.family)(), game)
 
 
-NEURAL = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "network")]
+SHAPING = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "learner")]
+NEURAL = [name for name in AGENTS.rows() if name in SHAPING or hasattr(AGENTS.load(name)(), "network")]
 
 
-NEVER_SHARED = {"trpo"}  # its policy and its critic learn in different ways
+NEVER_SHARED = {"trpo", "mappo"}  # policy and critic learn in different ways, or see different things
 
 
 SETTINGS_OF_PPO = {"ippo", "mfos"}  # PPO under other names, with other defaults
@@ -112,10 +163,14 @@ KINDS = [p if shows_something_new(*p) else pytest.param(*p, marks=pytest.mark.sl
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_learner_with_every_network(name: str, kind: Any) -> None:
-    cls = AGENTS.load(name)
-    shared = kind == "gru" and name not in NEVER_SHARED
-    network = dataclasses.replace(cls().network, kind=kind, width=8, shared=shared)
-    check_agent(cls(network=network), make_game("public-goods", players=3, horizon=4), seats=(0, 1))
+    prefix = "learner." if name in SHAPING else ""
+    width = {} if kind == "tabular" else {"width": 8}
+    settings: dict[str, Any] = {}
+    for part in ("network", "critic.network"):
+        settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
+    settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
+    agent = make_agent(name, **settings)
+    check_agent(agent, make_game("public-goods", players=3, horizon=4), seats=(0, 1))
 
 
 DISCRETE_ONLY = {"loqa", "lola-dice", "pola"}
@@ -131,3 +186,17 @@ def test_agent_survives_a_file(name: str) -> None:
     game = suitable(name)[0]
     agent = agent_class(name, game.family)()
     assert agent_from_data(agent_data(agent), game.family) == agent
+    for field, changed in one_change_each(agent, GIVEN, ONE_VALUE.get(name, ())):
+        again = agent_from_data(through_json(agent_data(changed)), game.family)
+        assert again == changed, field
+        assert again != agent, field
+
+
+@pytest.mark.parametrize("name", MATCHMAKERS.rows())
+def test_matchmaker_survives_a_file(name: str) -> None:
+    matchmaker = make_matchmaker(name)
+    assert matchmaker_from_data(matchmaker_data(matchmaker)) == matchmaker
+    for field, changed in one_change_each(matchmaker):
+        again = matchmaker_from_data(through_json(matchmaker_data(changed)))
+        assert again == changed, field
+        assert again != matchmaker, field

@@ -5,32 +5,40 @@ import pytest
 
 from comity.api import load_player, scripted_player
 from comity.core.errors import ComityError
-from comity.evaluate.claims import STUDIES
-from comity.evaluate.study import measure, study_game
 from comity.play.match import play
 from comity.play.specs import make_game
 from comity.play.zoo import FOLDER, zoo_names, zoo_recipe
-from comity.train.experiment import Experiment
+from comity.studies.claim_study import ClaimStudy
+from comity.studies.claims import measure
+from comity.studies.registry import STUDIES, study_class
+from comity.training.experiment import Experiment
 
-MEASURED = [name for name, study in STUDIES.items() if zoo_names(study.game, study.agent)]
+CLAIMED = {
+    name: cls() for name in STUDIES.rows() for cls in [study_class(name)] if issubclass(cls, ClaimStudy)
+}
+MEASURED = [name for name, study in CLAIMED.items() if zoo_names(study.game, study.agent)]
 
 
 def test_something_is_in_the_zoo() -> None:
-    assert "ipd" in MEASURED
+    assert set(MEASURED) == {
+        "ipd", "ipd-loqa", "ipd-pola", "coin", "coin-loqa", "coin-pola", "negotiation"
+    }  # fmt: skip
 
 
+@pytest.mark.claims
 @pytest.mark.parametrize("name", MEASURED)
 def test_committed_players_hold_the_claims(name: str) -> None:
-    study = STUDIES[name]
-    game = study_game(study)
+    study = CLAIMED[name]
+    game = study.make_game()
     names = [f"zoo:{study.game}/{study.agent}/{seed}" for seed in range(study.seeds)]
     assert zoo_names(study.game, study.agent) == names
     scripted = {n: scripted_player(n, game) for n in ("always-cooperate", "always-defect", "random")}
-    measured, _ = measure(study, game, [load_player(n) for n in names], scripted, episodes=30)
+    measured, _ = measure(study.claims, game, [load_player(n) for n in names], scripted, episodes=30)
     missed = [f"{item.claim.label}: {item.interval.mean:.3f}" for item in measured if item.holds is False]
     assert missed == []
 
 
+@pytest.mark.claims
 @pytest.mark.parametrize("agent", ["mfos", "evolution"])
 def test_committed_shapers_extort_a_naive_learner(agent: str) -> None:
     """More than mutual cooperation would give (-1 per step), in every seed."""
@@ -42,6 +50,7 @@ def test_committed_shapers_extort_a_naive_learner(agent: str) -> None:
         assert float(played.step.reward[0].mean()) > -0.8
 
 
+@pytest.mark.claims
 def test_committed_shapers_of_the_coin_game_take_every_coin() -> None:
     """As docs/shaping.md says: nothing is left when two of them meet."""
     game = make_game("coin")

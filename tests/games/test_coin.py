@@ -8,9 +8,10 @@ import pytest
 from jaxtyping import PyTree
 
 from comity.api import scripted_player
+from comity.core.agent import Agent
 from comity.core.errors import ComityError
+from comity.core.game import TimeStep
 from comity.core.spaces import Box
-from comity.core.types import Agent, TimeStep
 from comity.games.coin import MOVES, CoinGame, CoinState
 from comity.play.match import match_rewards
 from comity.play.specs import make_agent, make_game
@@ -244,7 +245,7 @@ def test_tit_for_tat_in_the_league(league: np.ndarray) -> None:
 
 @eqx.filter_jit
 def many_acts(agent: Agent, params: PyTree, obs: jax.Array, keys: jax.Array) -> jax.Array:
-    return jax.vmap(lambda key: agent.act(params, agent.start(params), obs, key)[0])(keys)
+    return jax.vmap(lambda key: agent.act(params, agent.initial_carry(params), obs, key)[0])(keys)
 
 
 def acts(name: str, start: CoinState) -> set[int]:
@@ -270,7 +271,7 @@ def angry(scenes: list[CoinState], steps: int) -> list[bool]:
     """Whether tit-for-tat moves to the right, to the other's coin on cell 1, in each scene."""
     player = make_player(make_agent("tit-for-tat", GAME, revenge=steps), GAME)
     act = eqx.filter_jit(player.agent.act)
-    carry = player.agent.start(player.params)
+    carry = player.agent.initial_carry(player.params)
     greedy = []
     for t, scene in enumerate(scenes):
         action, carry, _ = act(player.params, carry, GAME._observe(scene)[0], jax.random.key(t))
@@ -300,7 +301,7 @@ def test_a_second_theft_starts_revenge_anew() -> None:
 def test_only_a_stolen_coin_of_ones_own_makes_angry() -> None:
     player = make_player(make_agent("tit-for-tat", GAME), GAME)
     act = eqx.filter_jit(player.agent.act)
-    carry = player.agent.start(player.params)
+    carry = player.agent.initial_carry(player.params)
     # The other takes its own coin from cell 4; then I take mine from cell 1, alone; then an other's coin.
     scenes = [state([0, 5], 4, 1), state([0, 4], 1, 0), state([1, 7], 2, 1), state([0, 8], 1, 1)]
     for scene in scenes:
@@ -315,4 +316,4 @@ def test_revenge_must_last() -> None:
 
 def test_scripted_players_refuse_other_seats() -> None:
     with pytest.raises(ComityError, match="walks in the Coin Game"):
-        make_agent("always-defect", GAME).check(make_game("prisoners-dilemma").seats[0])
+        make_agent("always-defect", GAME).check(make_game("prisoners-dilemma").spec, (0,))

@@ -31,7 +31,7 @@ def test_a_step_pays_the_exact_value_and_then_the_co_player_follows_its_gradient
     inner = PrisonersDilemma()
 
     def values(params: tuple[Array, ...]) -> Array:
-        return inner.exact_values(tuple(jax.nn.softmax(two(x)) for x in params), 0.96)
+        return inner.exact_returns(tuple(jax.nn.softmax(two(x)) for x in params), 0.96)
 
     other = state.tables[1][:, 0]
     expected = values((own, other))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from comity.api import scripted_player
+from comity.core.agent import Player
+from comity.core.batch import Trajectory
 from comity.core.errors import ComityError
 from comity.core.spaces import Box
-from comity.core.types import Player, Trajectory
 from comity.games.negotiation import Negotiation, NegotiationState
 from comity.play.match import match_rewards, play
 from comity.play.specs import make_agent, make_game
@@ -144,7 +145,7 @@ def test_exact_values_of_one_round(unequal: Trajectory) -> None:
 
 def proposals(player: Player, theirs: list[list[float]]) -> list[bool]:
     """Whether a player takes all in each round, its values being those of player 1 always."""
-    carry = player.agent.start(player.params)
+    carry = player.agent.initial_carry(player.params)
     everything = []
     for asked in theirs:
         obs = GAME._observe(state([[0.0] * 3, asked]))[0]
@@ -182,4 +183,4 @@ def test_tit_for_tat_in_play() -> None:
 def test_scripted_players_refuse_other_seats() -> None:
     player = make_agent("always-defect", GAME)
     with pytest.raises(ComityError, match="bids in Negotiation"):
-        player.check(make_game("coin").seats[0])
+        player.check(make_game("coin").spec, (0,))

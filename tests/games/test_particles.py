@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from comity.core.errors import ComityError
+from comity.core.game import Environment
 from comity.core.spaces import Discrete
-from comity.core.types import Environment
-from comity.games.particles import ParticleState
+from comity.games.particles.physics import ParticleState
 from comity.play.specs import make_game
 
 GAMES = {

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import pytest
 
 from comity.core.errors import ComityError
+from comity.core.game import PerSeat, TimeStep
 from comity.core.trust import TRUST, trust
-from comity.core.types import PerSeat, TimeStep
 from comity.games.transforms import ShapedReward
 from comity.play.specs import game_data, game_from_data, make_game
 

@@ -24,7 +24,7 @@ def test_td_error() -> None:
 
 
 def test_gae_by_hand() -> None:
-    # deltas 1, 1.75, 2.5; discount * trace = .25
+    # deltas 1, 1.75, 2.5; discount * gae_lambda = .25
     found = advantages.gae(REWARD, VALUE, NEXT, NEVER, LAST, 0.5, 0.5)
     np.testing.assert_allclose(found, [1 + 0.25 * (1.75 + 0.25 * 2.5), 1.75 + 0.25 * 2.5, 2.5])
 
@@ -133,3 +133,80 @@ def test_normalise_ignores_masked_entries() -> None:
 def test_advantages_are_differentiable_functions_of_arrays_only() -> None:
     gradient = jax.grad(lambda r: advantages.gae(r, VALUE, NEXT, NEVER, LAST, 0.5, 0.5).sum())(REWARD)
     np.testing.assert_allclose(gradient, [1.0, 1.25, 1 + 0.25 + 0.0625], rtol=1e-6)
+
+
+# ---- Seats that wait ------------------------------------------------------------------------------------
+# Two players move in turn; the first acts at times 0, 2 and 4, its rewards come while the other moves
+# (times 1 and 3) and with its last move, which ends the game.
+NEXT_ACTS = jnp.asarray([False, True, False, True, False])
+TURN_REWARD = jnp.asarray([0.0, 2.0, 0.0, 4.0, 8.0])
+TURN_VALUE = jnp.asarray([1.0, 70.0, 3.0, -90.0, 5.0])  # what is said while waiting must not matter
+TURN_NEXT = jnp.asarray([70.0, 3.0, -90.0, 5.0, 99.0])
+TURN_LAST = jnp.asarray([False, False, False, False, True])
+
+
+def test_step_discounts_by_hand() -> None:
+    discount, gae_lambda = advantages.step_discounts(NEXT_ACTS, 0.5, 0.25)
+    np.testing.assert_array_equal(discount, [1.0, 0.5, 1.0, 0.5, 1.0])
+    np.testing.assert_array_equal(gae_lambda, [1.0, 0.25, 1.0, 0.25, 1.0])
+
+
+def test_rewards_while_waiting_belong_to_the_last_own_move() -> None:
+    steps = advantages.step_discounts(NEXT_ACTS, 0.5, 0.25)
+    found = advantages.gae(TURN_REWARD, TURN_VALUE, TURN_NEXT, TURN_LAST, TURN_LAST, *steps)
+    # Own moves only: deltas 2 + .5*3 - 1 = 2.5, 4 + .5*5 - 3 = 3.5, 8 - 5 = 3; discount * lambda = .125.
+    second = 3.5 + 0.125 * 3.0
+    np.testing.assert_allclose(found[::2], [2.5 + 0.125 * second, second, 3.0], rtol=1e-6)
+    # The same as the decision process that has own moves only.
+    own = advantages.gae(
+        jnp.asarray([2.0, 4.0, 8.0]), TURN_VALUE[::2], jnp.asarray([3.0, 5.0, 99.0]), LAST, LAST, 0.5, 0.25
+    )
+    np.testing.assert_allclose(found[::2], own, rtol=1e-6)
+    targets = advantages.lambda_returns(TURN_REWARD, TURN_VALUE, TURN_NEXT, TURN_LAST, TURN_LAST, *steps)
+    np.testing.assert_allclose(targets, TURN_VALUE + found, rtol=1e-6)
+
+
+def test_a_game_that_is_cut_off_while_one_waits_is_bootstrapped_there() -> None:
+    """The clock stops the game after the other's move at time 1; the seat would have moved next."""
+    cut = jnp.asarray([False, True])
+    discount, gae_lambda = advantages.step_discounts(jnp.asarray([False, True]), 0.5, 0.25)
+    found = advantages.gae(
+        TURN_REWARD[:2], TURN_VALUE[:2], TURN_NEXT[:2], jnp.zeros(2, bool), cut, discount, gae_lambda
+    )
+    np.testing.assert_allclose(found[0], 2.0 + 0.5 * 3.0 - 1.0, rtol=1e-6)
+
+
+def test_returns_of_own_moves_are_discounted_in_own_moves() -> None:
+    discount, _ = advantages.step_discounts(NEXT_ACTS, 0.5, 1.0)
+    found = advantages.discounted_returns(TURN_REWARD, TURN_NEXT, TURN_LAST, TURN_LAST, discount)
+    # 2 + .5*(4 + .5*8), 2 + .5*8, 4 + .5*8, 4 + .5*8, 8: as seen from each step, waiting ones too
+    np.testing.assert_allclose(found, [6.0, 6.0, 8.0, 8.0, 8.0], rtol=1e-6)
+
+
+def test_vtrace_of_own_moves() -> None:
+    steps = advantages.step_discounts(NEXT_ACTS, 0.5, 1.0)
+    ratio = jnp.asarray([0.5, 1.0, 2.0, 1.0, 1.0])
+    target, advantage = advantages.vtrace(
+        TURN_REWARD, TURN_VALUE, TURN_NEXT, TURN_LAST, TURN_LAST, ratio, *steps
+    )
+    own = advantages.vtrace(
+        jnp.asarray([2.0, 4.0, 8.0]),
+        TURN_VALUE[::2],
+        jnp.asarray([3.0, 5.0, 99.0]),
+        LAST,
+        LAST,
+        ratio[::2],
+        0.5,
+    )
+    np.testing.assert_allclose(target[::2], own[0], rtol=1e-6)
+    np.testing.assert_allclose(advantage[::2], own[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gae", "lambda_returns"])
+def test_equal_numbers_per_step_are_one_number(name: str) -> None:
+    function = getattr(advantages, name)
+    whole = function(REWARD, VALUE, NEXT, NEVER, LAST, 0.9, 0.8)
+    each = function(REWARD, VALUE, NEXT, NEVER, LAST, jnp.full(3, 0.9), jnp.full(3, 0.8))
+    np.testing.assert_allclose(whole, each, rtol=1e-6)
+    td = advantages.td_error(REWARD, VALUE, NEXT, NEVER, jnp.full(3, 0.9))
+    np.testing.assert_array_equal(td, advantages.td_error(REWARD, VALUE, NEXT, NEVER, 0.9))

@@ -8,16 +8,33 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from comity.core.agent import Context, add_group_axis
+from comity.core.batch import team_batch
 from comity.core.errors import ComityError
-from comity.core.types import Experience
+from comity.core.matchmaker import Occupant
 from comity.games.transforms import SharedReward
 from comity.play.specs import make_agent, make_game
-from comity.returns.differentiable import Params, Values, answers, consensus, lola, lookahead, naive, sos
+from comity.returns import differentiable
+from comity.returns.differentiable import Params, Values
+from comity.returns.markov import memory_one_values
+from comity.testing.contracts import play_some
 from comity.theory import MemoryOne, NormalFormGame, repeated_values
-from comity.train import loop
-from comity.train.experiment import make_experiment
+from comity.training import loop
+from comity.training.experiment import make_experiment
 
 DILEMMA: Any = make_game("prisoners-dilemma")
+# Compiled as wholes: operation by operation they would be hundreds of programs.
+naive, lookahead, consensus, sos = (
+    jax.jit(rule, static_argnums=0)
+    for rule in (
+        differentiable.naive,
+        differentiable.lookahead,
+        differentiable.consensus,
+        differentiable.sos,
+    )
+)
+lola = jax.jit(differentiable.lola, static_argnums=(0, 3))
+answers = jax.jit(differentiable.answers, static_argnums=(0, 2))
 
 
 def goods(horizon: int | None) -> Any:
@@ -45,15 +62,20 @@ def test_values_are_those_of_repeated_games(discount: float) -> None:
     strategies = [MemoryOne(table[0, 0], table[1:, 0]) for table in (own, other)]
     value = repeated_values(NormalFormGame(DILEMMA.payoffs), strategies[0], strategies[1], discount)
     expected = value / (1 - discount)
-    found = DILEMMA.exact_values(as_jax((own, other)), discount)
+    found = DILEMMA.exact_returns(as_jax((own, other)), discount)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+    # Per step wherever it is called a value: both see their own action first.
+    views = jnp.asarray([[0, 1, 2, 3, 4], [0, 1, 3, 2, 4]])
+    payoffs = jnp.asarray(DILEMMA.payoffs, jnp.float32)
+    per_step = memory_one_values(as_jax((own, other)), payoffs, views, discount)
+    np.testing.assert_allclose(per_step, value, rtol=1e-4)
 
 
 def test_values_of_three_players_are_the_mean_of_what_is_played() -> None:
     """Step by step in the game itself: the discounted sum over many episodes, within 4 standard errors."""
     game = goods(None)
     policies = tables(game, 1)
-    found = game.exact_values(as_jax(policies), 0.7)
+    found = game.exact_returns(as_jax(policies), 0.7)
 
     def episode(key: jax.Array) -> jax.Array:
         def step(carry: Any, key: jax.Array) -> Any:
@@ -81,11 +103,12 @@ def test_gradients_equal_finite_differences() -> None:
 
     def value(own: jax.Array) -> jax.Array:
         shown = [own, *(jnp.asarray(x, own.dtype) for x in logits[1:])]
-        return game.exact_values(tuple(jax.nn.softmax(x) for x in shown), 0.9)[0]
+        return game.exact_returns(tuple(jax.nn.softmax(x) for x in shown), 0.9)[0]
 
     with jax.enable_x64(True):
         own = jnp.asarray(logits[0], jnp.float64)
-        gradient = np.asarray(jax.grad(value)(own))
+        gradient = np.asarray(jax.jit(jax.grad(value))(own))
+        value = jax.jit(value)
         for index in np.ndindex(*own.shape):
             change = float(value(own.at[index].add(1e-4)) - value(own.at[index].add(-1e-4))) / 2e-4
             assert gradient[index] == pytest.approx(change, rel=2e-3, abs=2e-4)
@@ -93,8 +116,8 @@ def test_gradients_equal_finite_differences() -> None:
 
 def test_shared_rewards_share_values() -> None:
     policies = as_jax(tables(DILEMMA, 3))
-    own = np.asarray(DILEMMA.exact_values(policies, 0.9))
-    shared = SharedReward(game=DILEMMA, others=0.5).exact_values(policies, 0.9)
+    own = np.asarray(DILEMMA.exact_returns(policies, 0.9))
+    shared = SharedReward(game=DILEMMA, others=0.5).exact_returns(policies, 0.9)
     np.testing.assert_allclose(shared, own + 0.5 * own[::-1], rtol=1e-5)
 
 
@@ -128,7 +151,8 @@ def hessians() -> tuple[np.ndarray, np.ndarray, list[slice]]:
         return three_players(tuple(flat[part] for part in parts))
 
     flat = jnp.concatenate(POINT)
-    return np.asarray(jax.jacobian(values)(flat)), np.asarray(jax.hessian(values)(flat)), parts
+    first, second = jax.jit(lambda flat: (jax.jacobian(values)(flat), jax.hessian(values)(flat)))(flat)
+    return np.asarray(first), np.asarray(second), parts
 
 
 def test_rules_are_what_their_formulas_say() -> None:
@@ -170,7 +194,7 @@ def test_two_look_ahead_steps_are_one_after_the_other() -> None:
         return three_players((own, y, z))[0]
 
     np.testing.assert_allclose(
-        lola(three_players, POINT, 0.3, 2)[0], jax.grad(after)(POINT[0]), rtol=1e-5, atol=1e-6
+        lola(three_players, POINT, 0.3, 2)[0], jax.jit(jax.grad(after))(POINT[0]), rtol=1e-5, atol=1e-6
     )
 
 
@@ -239,23 +263,29 @@ def test_sos_keeps_the_fixed_points_of_the_tandem_game_and_lola_does_not() -> No
 def learned(game: Any, agent: str, seeds: int, iterations: int, **settings: Any) -> tuple[np.ndarray, Any]:
     """The values per step of both players in the end, and their tables, for many seeds at once."""
     learner: Any = make_agent(agent, game, **settings)
-    unplayed: Any = None  # nothing that is played enters an update
+    # Nothing that is played enters an update, so any game will do.
+    players = tuple(
+        Occupant((i,), learner, add_group_axis(learner.init(jax.random.key(i), game.spec, (i,))))
+        for i in range(len(game.seats))
+    )
+    played = play_some(game, players, 1, 1, 0)
 
     def run(seed: jax.Array) -> Any:
         keys = jax.random.split(jax.random.fold_in(jax.random.key(0), seed), len(game.seats))
-        states = tuple(learner.init(key, seat) for key, seat in zip(keys, game.seats, strict=True))
+        states = tuple(learner.init(key, game.spec, (seat,)) for seat, key in enumerate(keys))
 
         def step(states: Any, _: None) -> tuple[Any, None]:
             others = tuple(jax.tree.map(lambda x: x[None], state) for state in states)
             new = []
             for seat, state in enumerate(states):
-                seen = Experience((seat,), unplayed, jnp.float32(0.0), others, None, game.exact_values)
-                new.append(learner.update(state, seen, jax.random.key(0))[0])
+                context = Context(jnp.float32(0.0), others, None, game.exact_returns)
+                batch = team_batch(played, (seat,))
+                new.append(learner.update(state, batch, context, jax.random.key(0))[0])
             return tuple(new), None
 
         states = jax.lax.scan(step, states, None, length=iterations)[0]
         policies = tuple(jax.nn.softmax(state.table) for state in states)
-        return game.exact_values(policies, learner.discount) * (1 - learner.discount), policies
+        return game.exact_returns(policies, learner.discount) * (1 - learner.discount), policies
 
     values, policies = jax.jit(jax.vmap(run))(jnp.arange(seeds))
     return np.asarray(values), policies
@@ -284,7 +314,7 @@ def test_cola_learns_consistent_moves_and_leaves_defection() -> None:
     lost = np.asarray(metrics["inconsistency"])
     assert lost[-10:].mean() < 0.15 * lost[0]
     policy = jax.nn.softmax(state.learners[0].policy.table)
-    values = DILEMMA.exact_values((policy, policy), 0.96)
+    values = DILEMMA.exact_returns((policy, policy), 0.96)
     assert np.asarray(values).mean() * 0.04 > -1.5  # naive learners end at -2
 
 

@@ -73,7 +73,7 @@ def test_dice_equals_automatic_differentiation(fade: float) -> None:
         lambda lp: slow_objective(played, slow_estimate(played, lp, LENGTH, fade, False)), played
     )
     returns = opponent_q.n_step_returns(played.reward, nothing, ENDED, GAMMA, LENGTH)
-    found = opponent_q.dice_pull(strength(played, returns), played.reward, ENDED, GAMMA, fade)
+    found = opponent_q.dice_term(strength(played, returns), played.reward, ENDED, GAMMA, fade)
     np.testing.assert_allclose(found, expected, atol=2e-5)
     assert np.abs(np.asarray(expected)).max() > 0.5
 
@@ -84,7 +84,7 @@ def test_n_step_equals_automatic_differentiation(steps: int, fade: float) -> Non
     played = Played(2)
     expected = slope(lambda lp: slow_objective(played, slow_estimate(played, lp, steps, fade, True)), played)
     returns = opponent_q.n_step_returns(played.reward, played.next_value, ENDED, GAMMA, steps)
-    found = opponent_q.n_step_pull(
+    found = opponent_q.n_step_term(
         strength(played, returns), played.reward, played.next_value, ENDED, GAMMA, steps, fade
     )
     np.testing.assert_allclose(found, expected, atol=2e-5)
@@ -108,13 +108,13 @@ def test_loaded_dice_equals_automatic_differentiation() -> None:
         later = loaded_dice_values(log_prob, played.advantage, ENDED, GAMMA)
         return slow_objective(played, [later[t] + returns[t] for t in range(LENGTH)])
 
-    found = opponent_q.loaded_dice_pull(strength(played, returns), played.advantage, ENDED, GAMMA)
+    found = opponent_q.loaded_dice_term(strength(played, returns), played.advantage, ENDED, GAMMA)
     np.testing.assert_allclose(found, slope(objective, played), atol=2e-5)
 
 
 def test_with_a_constant_partition_it_is_advantage_alignment() -> None:
     played = Played(5)
-    found = opponent_q.loaded_dice_pull(played.own, played.advantage, ENDED, GAMMA)
+    found = opponent_q.loaded_dice_term(played.own, played.advantage, ENDED, GAMMA)
     past = past_advantages(played.own, ENDED, GAMMA) / GAMMA
     np.testing.assert_allclose(found, alignment(past, played.advantage), atol=1e-6)
 

@@ -9,11 +9,16 @@ import pytest
 
 import comity
 from comity.play.match import play
-from comity.train.experiment import make_experiment
-from comity.train.runner import Options, create, run
+from comity.training.experiment import make_experiment
+from comity.training.options import Options
+from comity.training.runner import create, run
 
 pytestmark = pytest.mark.slow
-NETWORK: dict[str, Any] = {"network.kind": "mlp", "network.depth": 2}
+NETWORK: dict[str, Any] = {
+    f"{part}network{setting}": value
+    for part in ("", "critic.")
+    for setting, value in (("", "mlp"), (".depth", 2))
+}
 PPO: dict[str, Any] = {**NETWORK, "epochs": 8, "minibatches": 4}
 
 
@@ -42,7 +47,7 @@ def test_cartpole(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ppo", "trpo"])
 def test_pendulum(name: str, tmp_path: Path) -> None:
-    settings = {**PPO, "entropy": 0.0} if name == "ppo" else NETWORK
+    settings = {**PPO, "entropy_coef": 0.0} if name == "ppo" else NETWORK
     agent = comity.make_agent(name, discount=0.95, **settings)
     found, metrics = solved(tmp_path, "Pendulum-v1", agent, 200, 200, 200)
     assert found >= -250

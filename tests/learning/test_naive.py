@@ -7,27 +7,28 @@ import numpy as np
 import pytest
 
 from comity.api import scripted_player
-from comity.core.types import Environment, Player
+from comity.core.agent import Player
+from comity.core.game import Environment
 from comity.evaluate.behaviour import behaviour
 from comity.evaluate.league import play_league
 from comity.games.transforms import SharedReward
 from comity.play.specs import make_agent, make_game
-from comity.train.experiment import make_experiment
-from comity.train.runner import Options, create, run
+from comity.training.experiment import make_experiment
+from comity.training.options import Options
+from comity.training.runner import create, run
 
 pytestmark = pytest.mark.slow
 
 SEEDS = range(5)
 GAME = make_game("prisoners-dilemma")
-TABULAR_NETWORK: dict[str, Any] = {"network.kind": "tabular"}
+TABULAR_NETWORK: dict[str, Any] = {"network": "tabular", "critic.network": "tabular"}
 # Much entropy at first, so that all states are met often while there is still something to learn there.
 NAIVE = make_agent(
     "a2c",
     **TABULAR_NETWORK,
-    learning_rate=0.05,
     discount=0.9,
-    entropy=0.5,
-    final_entropy=0.1,
+    entropy_coef=0.5,
+    **{"optimiser.learning_rate": 0.05, "schedule.final_entropy": 0.1},
 )
 
 

@@ -5,41 +5,47 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import PyTree
 
 from comity.core.errors import ComityError
-from comity.core.spaces import Box, Discrete, Masked
+from comity.core.files import named_arrays
+from comity.core.spaces import Bits, Box, Discrete, Masked, Space, sample
+from comity.nets import GRU, LSTM, MLP, Convolutional, Flat, GTrXL, Inputs, Network, Tabular, Torso
+from comity.nets.convolution import Convolution
 from comity.nets.distributions import Categorical, Choices
+from comity.nets.gated_transformer import GatedTransformer
 from comity.nets.heads import PolicyHead
-from comity.nets.layers import LSTM, Convolution, Linear, product
-from comity.nets.torsos import Network, Normaliser, Torso
-from comity.nets.transformer import GTrXL
+from comity.nets.linear import Linear, product
+from comity.nets.lstm_cell import LSTMCell
+from comity.nets.normaliser import Normaliser
 from comity.play.specs import make_agent, make_game
 
 PLANES = Box((2, 5, 4), 0.0, 1.0)
-NETWORKS = [
-    Network(kind="mlp", width=8, depth=2),
-    Network(kind="gru", width=8, after=1),
-    Network(kind="lstm", width=8, depth=2, after=1),
-    Network(kind="mlp", width=8, filters=(3, 4)),
-    Network(kind="gru", width=8, filters=(3,), stride=2, normalise=True),
-    Network(kind="lstm", width=8, normalise=True, orthogonal=True),
-    Network(kind="mlp", width=8, stack=2, overlaps=True),
-    Network(kind="mlp", width=8, clock=True),
-    Network(kind="gru", width=8, filters=(3,), clock=True, after=1),
-    Network(kind="gtrxl", width=8, heads=2, context=3, blocks=2, after=1),
-    Network(kind="gtrxl", width=8, heads=1, context=8, filters=(3,), clock=True),
+CLOCK, NORMALISED = Inputs(clock=True), Inputs(normalise=True)
+NETWORKS: list[Network] = [
+    MLP(width=8, depth=2),
+    GRU(width=8, after=1),
+    LSTM(width=8, depth=2, after=1),
+    MLP(width=8, encoder=Convolutional(filters=(3, 4))),
+    GRU(width=8, encoder=Convolutional(filters=(3,), step_size=2), inputs=NORMALISED),
+    LSTM(width=8, inputs=NORMALISED, orthogonal=True),
+    MLP(width=8, encoder=Flat(stack=2, overlaps=True)),
+    MLP(width=8, inputs=CLOCK),
+    GRU(width=8, encoder=Convolutional(filters=(3,)), inputs=CLOCK, after=1),
+    GTrXL(width=8, heads=2, context=3, blocks=2, after=1),
+    GTrXL(width=8, heads=1, context=8, encoder=Convolutional(filters=(3,)), inputs=CLOCK),
 ]
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_an_unroll_is_its_steps(network: Network) -> None:
-    torso = Torso(network, PLANES, jax.random.key(0))
+    torso = network.build(PLANES, jax.random.key(0))
     obs = jax.random.uniform(jax.random.key(1), (6, 3, *PLANES.shape))
-    torso = torso.seen(obs, jnp.ones((6, 3)))
+    torso = torso.update_statistics(obs, jnp.ones((6, 3)))
     resets = jnp.zeros((6, 3), jnp.bool_).at[3, 1].set(True)
-    features, memory = torso.unroll(torso.starts(3), obs, resets)
+    features, memory = torso.unroll(torso.initial_carries(3), obs, resets)
     assert features.shape == (6, 3, torso.features)
-    carry = torso.starts(3)
+    carry = torso.initial_carries(3)
     for t in range(6):
         clear = resets[t]
         carry = jax.tree.map(lambda x, c=clear: jnp.where(c.reshape(3, *[1] * (x.ndim - 1)), 0.0, x), carry)
@@ -49,22 +55,22 @@ def test_an_unroll_is_its_steps(network: Network) -> None:
         np.testing.assert_allclose(own, last[-1], atol=1e-5)
 
 
-@pytest.mark.parametrize("network", [n for n in NETWORKS if n.clock or n.kind == "gtrxl"], ids=str)
+@pytest.mark.parametrize("network", [*NETWORKS[7:9], *NETWORKS[9:]], ids=str)
 def test_an_unroll_goes_on_where_another_stopped(network: Network) -> None:
-    torso = Torso(network, PLANES, jax.random.key(0))
+    torso = network.build(PLANES, jax.random.key(0))
     obs = jax.random.uniform(jax.random.key(1), (9, 2, *PLANES.shape))
     resets = jnp.zeros((9, 2), jnp.bool_).at[6, 1].set(True)
-    whole, _ = torso.unroll(torso.starts(2), obs, resets)
-    first, memory = torso.unroll(torso.starts(2), obs[:4], resets[:4])
+    whole, _ = torso.unroll(torso.initial_carries(2), obs, resets)
+    first, memory = torso.unroll(torso.initial_carries(2), obs[:4], resets[:4])
     second, _ = torso.unroll(jax.tree.map(lambda x: x[-1], memory), obs[4:], resets[4:])
     np.testing.assert_allclose(jnp.concatenate([first, second]), whole, atol=1e-5)
 
 
 def test_a_transformer_looks_back_as_far_as_its_context_and_not_across_episodes() -> None:
-    network = GTrXL(3, 8, 1, 2, 3, jax.random.key(0))
+    network = GatedTransformer(3, 8, 1, 2, 3, jax.random.key(0))
     x = jax.random.normal(jax.random.key(1), (8, 1, 3))
     resets = jnp.zeros((8, 1), jnp.bool_).at[5].set(True)
-    cache = jax.tree.map(lambda leaf: leaf[None], network.start())
+    cache = jax.tree.map(lambda leaf: leaf[None], network.initial_carry())
     depends = jax.jacobian(lambda x: network.unroll(cache, x, resets)[0][:, 0].sum(axis=-1))(x)[:, :, 0]
     reached = np.abs(depends).sum(axis=-1) > 1e-9
     expected = [[0 <= t - j <= 3 and not (t >= 5 > j) for j in range(8)] for t in range(8)]
@@ -72,7 +78,7 @@ def test_a_transformer_looks_back_as_far_as_its_context_and_not_across_episodes(
 
 
 def test_attention_by_hand() -> None:
-    network = GTrXL(4, 4, 1, 2, 2, jax.random.key(0))
+    network = GatedTransformer(4, 4, 1, 2, 2, jax.random.key(0))
     block = network.blocks[0]
     block = eqx.tree_at(
         lambda b: (b.content_bias, b.position_bias), block,
@@ -80,7 +86,7 @@ def test_attention_by_hand() -> None:
     )  # fmt: skip
     network = eqx.tree_at(lambda n: n.blocks, network, (block,))
     x = jax.random.normal(jax.random.key(1), (2, 4))
-    cache = network.start()
+    cache = network.initial_carry()
     for t in range(2):
         cache, out = network.step(cache, x[t])
     inputs = np.asarray(x) @ np.asarray(network.enter.weight)
@@ -104,9 +110,9 @@ def test_attention_by_hand() -> None:
 
 
 def test_a_new_transformer_hardly_mixes_steps() -> None:
-    network = GTrXL(8, 8, 2, 2, 4, jax.random.key(0))
+    network = GatedTransformer(8, 8, 2, 2, 4, jax.random.key(0))
     x = jax.random.normal(jax.random.key(1), (8,))
-    _, out = network.step(network.start(), x)
+    _, out = network.step(network.initial_carry(), x)
     past = network.enter(x)
     assert np.linalg.norm(out - past) < 0.5 * np.linalg.norm(past)
 
@@ -117,11 +123,11 @@ def test_a_new_transformer_hardly_mixes_steps() -> None:
 )
 def test_impossible_transformers_are_refused(field: str, settings: dict[str, int]) -> None:
     with pytest.raises(ComityError, match=f"network.{field}"):
-        Network(kind="gtrxl", **settings)  # type: ignore[arg-type]
+        GTrXL(**settings)  # type: ignore[arg-type]
 
 
 def test_lstm_by_hand() -> None:
-    cell = LSTM(3, 4, jax.random.key(0))
+    cell = LSTMCell(3, 4, jax.random.key(0))
     x, h, c = (jax.random.normal(jax.random.key(i), (n,)) for i, n in ((1, 3), (2, 4), (3, 4)))
     (new_h, new_c), out = cell.step((h, c), x)
     z = np.asarray(x) @ np.asarray(cell.inputs.weight) + np.asarray(cell.inputs.bias)
@@ -168,21 +174,21 @@ def test_statistics_are_those_of_all_that_was_seen() -> None:
 
 
 def test_half_precision_computes_low_and_keeps_float32() -> None:
-    high = Torso(Network(kind="gru", width=16), PLANES, jax.random.key(0))
-    low = Torso(Network(kind="gru", width=16, precision="bfloat16"), PLANES, jax.random.key(0))
+    high = GRU(width=16).build(PLANES, jax.random.key(0))
+    low = GRU(width=16, precision="bfloat16").build(PLANES, jax.random.key(0))
     obs = jax.random.uniform(jax.random.key(1), (4, 3, *PLANES.shape))
     resets = jnp.zeros((4, 3), jnp.bool_)
-    exact, rough = (torso.unroll(torso.starts(3), obs, resets)[0] for torso in (high, low))
+    exact, rough = (torso.unroll(torso.initial_carries(3), obs, resets)[0] for torso in (high, low))
     assert rough.dtype == jnp.float32
     assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(low))
     assert 0 < np.abs(exact - rough).max() < 0.05
-    gradient = jax.grad(lambda t: t.unroll(t.starts(3), obs, resets)[0].sum())(low)
+    gradient = jax.grad(lambda t: t.unroll(t.initial_carries(3), obs, resets)[0].sum())(low)
     assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(gradient))
 
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_grus_own_gradient_is_that_of_its_steps(after: int) -> None:
-    torso = Torso(Network(kind="gru", width=5, after=after), Box((3,)), jax.random.key(0))
+    torso = GRU(width=5, after=after).build(Box((3,)), jax.random.key(0))
     bias = jax.random.normal(jax.random.key(1), (5,))
     torso = eqx.tree_at(lambda own: own.memory.candidate_bias, torso, bias)
     obs = jax.random.normal(jax.random.key(2), (7, 4, 3))
@@ -190,7 +196,7 @@ def test_a_grus_own_gradient_is_that_of_its_steps(after: int) -> None:
     hidden = jax.random.normal(jax.random.key(3), (4, 5))
 
     def worth(torso: Torso, obs: jax.Array, hidden: jax.Array, forward: bool) -> jax.Array:
-        start = torso.starts(4)._replace(hidden=hidden)
+        start = torso.initial_carries(4)._replace(hidden=hidden)
         features, memory = torso.unroll(start, obs, resets, forward)
         return jnp.sin(3.0 * features).sum() + jnp.square(memory.hidden).sum()
 
@@ -228,11 +234,11 @@ def test_few_outputs_over_many_rows_are_the_same_product() -> None:
 
 
 def test_without_a_skip_only_the_memory_is_seen_after_it() -> None:
-    torso = Torso(Network(kind="gru", width=8, after=1, skip=False), Box((3,)), jax.random.key(0))
+    torso = GRU(width=8, after=1, skip=False).build(Box((3,)), jax.random.key(0))
     assert torso.after[0].weight.shape == (8, 8)
     blind = eqx.tree_at(lambda own: own.memory.inputs.weight, torso, jnp.zeros((8, 24)))
     obs = jax.random.normal(jax.random.key(1), (2, 3))
-    np.testing.assert_array_equal(*[blind.step(blind.starts(1), o[None])[1] for o in obs])
+    np.testing.assert_array_equal(*[blind.step(blind.initial_carries(1), o[None])[1] for o in obs])
 
 
 def test_illegal_choices_have_no_probability() -> None:
@@ -263,14 +269,76 @@ def test_several_choices_are_independent() -> None:
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ComityError, match=r"network\.filters needs an observation of planes"):
-        Network(kind="mlp", filters=(4,)).check(Box((3,)))
-    with pytest.raises(ComityError, match=r"network\.filters"):
-        Network(kind="tabular", filters=(4,))
-    with pytest.raises(ComityError, match=r"network\.stack"):
-        Network(kind="mlp", filters=(4,), stack=2)
-    Network(kind="mlp", filters=(4,)).check(Masked(PLANES, 3))
-    for name in ("adalign", "loqa", "pola", "evolution"):
-        agent = make_agent(name, **{"network.normalise": True, "network.kind": "mlp"})
-        with pytest.raises(ComityError, match=r"network\.normalise"):
-            agent.check(make_game("coin").seats[0])
+    planes_needed = r"network\.encoder convolutional needs an observation of planes"
+    with pytest.raises(ComityError, match=planes_needed):
+        MLP(encoder=Convolutional(filters=(4,))).check(Box((3,)))
+    with pytest.raises(ComityError, match=r"network\.encoder\.overlaps needs an observation of planes"):
+        GRU(encoder=Flat(overlaps=True)).check(Discrete(3))
+    with pytest.raises(ComityError, match=r"network\.encoder\.filters"):
+        Convolutional(filters=())
+    with pytest.raises(ComityError, match="A tabular network needs a discrete observation"):
+        Tabular().check(Box((3,)))
+    MLP(encoder=Convolutional(filters=(4,))).check(Masked(PLANES, 3))
+    for name in ("pola", "evolution"):
+        agent = make_agent(name, network="mlp", **{"network.inputs.normalise": True})
+        with pytest.raises(ComityError, match=r"network\.inputs\.normalise"):
+            agent.check(make_game("coin").spec, (0,))
+
+
+def test_paths_of_arrays_are_those_of_trained_players() -> None:
+    network = GRU(after=1, encoder=Convolutional(filters=(3,)), inputs=NORMALISED)
+    found = set(named_arrays(network.build(PLANES, jax.random.key(0))))
+    dense = {
+        f"{part}/0/{array}" for part in ("layers", "after", "convolutions") for array in ("weight", "bias")
+    }
+    cell = {"memory/hidden", "memory/candidate_bias", "memory/inputs/weight", "memory/inputs/bias"}
+    assert found == dense | cell | {f"normaliser/{array}" for array in ("mean", "variance", "count")}
+
+
+ANY_AXES: list[tuple[Network, Space]] = [
+    (Tabular(), Discrete(5)),
+    (MLP(width=8, encoder=Flat(stack=2, overlaps=True)), PLANES),
+    (GRU(width=8, after=1, inputs=Inputs(clock=True, normalise=True)), Masked(PLANES, 3)),
+    (GRU(width=8, precision="bfloat16"), Bits((3, 2, 2))),
+    (LSTM(width=8), (Discrete(3), Box((2,)))),
+    (GTrXL(width=8, heads=2, context=3), PLANES),
+]
+
+
+@pytest.mark.parametrize(("network", "space"), ANY_AXES, ids=str)
+def test_any_axes_after_time_are_as_good_as_rows(network: Network, space: Space) -> None:
+    """[time, seat, game] gives bit for bit what [time, row] gives, in results and gradients."""
+    torso = network.build(space, jax.random.key(0))
+    keys = jax.random.split(jax.random.key(1), 5 * 6)
+    rows = jax.tree.map(lambda x: x.reshape((5, 6, *x.shape[1:])), jax.vmap(lambda k: sample(space, k))(keys))
+    resets = jax.random.bernoulli(jax.random.key(2), 0.2, (5, 6))
+    age = jnp.arange(6)
+
+    def apart(tree: PyTree) -> PyTree:
+        return jax.tree.map(lambda x: x.reshape((5, 2, 3, *x.shape[2:])), tree)
+
+    @jax.jit
+    def results(torso: Torso, obs: PyTree, resets: jax.Array, age: jax.Array) -> PyTree:
+        torso = torso.update_statistics(obs, jnp.ones(resets.shape))
+        first = torso.initial_carries(age.shape, age)
+
+        def loss(torso: Torso) -> tuple[jax.Array, PyTree]:
+            features, carry = torso.unroll(first, obs, resets)
+            return jnp.sin(features).reshape(5, 6, -1).sum(), (features, carry)
+
+        gradient, unrolled = jax.grad(loss, has_aux=True)(torso)
+        stepped = torso.step(first, jax.tree.map(lambda x: x[0], obs))
+        return gradient, unrolled, stepped
+
+    gradient, unrolled, stepped = results(torso, rows, resets, age)
+    gradient_3, unrolled_3, stepped_3 = results(torso, apart(rows), apart(resets), age.reshape(2, 3))
+    assert unrolled_3[0].shape == (5, 2, 3, torso.features)
+    assert stepped_3[1].shape == (2, 3, torso.features)
+    jax.tree.map(np.testing.assert_array_equal, gradient, gradient_3)
+    jax.tree.map(np.testing.assert_array_equal, apart(unrolled), unrolled_3)
+    # A step of other shapes is another program, whose sums may round otherwise.
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b.reshape(a.shape), rtol=1e-6), stepped, stepped_3
+    )
+    alone, _ = torso.unroll(torso.initial_carry(), jax.tree.map(lambda x: x[:, 0], rows), resets[:, 0])
+    assert alone.shape == (5, torso.features)

@@ -19,7 +19,7 @@ def harvest(*names: str) -> tuple[np.ndarray, np.ndarray]:
     players = tuple(scripted_player(name, GAME, i) for i, name in enumerate(names))
     played = play(GAME, players, jax.random.key(0), 4, 300)
     paid = np.asarray([np.asarray(reward).sum(axis=0).mean() for reward in played.step.reward])
-    return paid, np.asarray(played.view.apples)[-1].sum(axis=-1)
+    return paid, np.asarray(played.state.apples)[-1].sum(axis=-1)
 
 
 @pytest.mark.slow
@@ -54,6 +54,6 @@ def test_the_nearest_apple_is_walked_to_past_a_wall() -> None:
 
 
 def test_pixels_are_refused() -> None:
-    seat = make_game("commons-harvest-open", observe="pixels").seats[0]
+    spec = make_game("commons-harvest-open", observe="pixels").spec
     with pytest.raises(ComityError, match="pixels"):
-        make_agent("greedy", GAME).check(seat)
+        make_agent("greedy", GAME).check(spec, (0,))

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from comity.api import scripted_player
+from comity.core.agent import Player
 from comity.core.errors import ComityError
-from comity.core.types import Environment, Player
+from comity.core.game import Environment
 from comity.play.match import play
 from comity.play.specs import make_agent, make_game
 from comity.testing.contracts import make_player

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from comity.cli import run as comity
+from comity.core import palette
 from comity.report import html, plots, sections
 from comity.report.plots import Curve
 
 TRAIN = shlex.split(
-    "prisoners-dilemma a2c --agent.network.kind tabular --iterations 4 --batch 4 --chunk 2 --no-tensorboard "
+    "prisoners-dilemma a2c --agent.network tabular --iterations 4 --batch 4 --chunk 2 --no-tensorboard "
     "--game.horizon 4"
 )
 
@@ -147,8 +148,8 @@ def test_bands_hold_the_mean() -> None:
 def test_a_name_keeps_its_colour() -> None:
     x = np.arange(3.0)
     picture = plots.learning_curves({"first": None, "second": Curve(x, x, x, x)}, "reward")
-    assert plots.COLOURS[1] in picture
-    assert plots.COLOURS[0] not in picture
+    assert palette.SERIES[1] in picture
+    assert palette.SERIES[0] not in picture
 
 
 def test_numbers_can_be_read_on_dark_cells() -> None:

@@ -32,7 +32,7 @@ from comity.theory import (
     shapley_sampled,
     weighted_votes,
 )
-from comity.theory.coalitional import coalition_sums, memberships
+from comity.theory.cooperative.coalitional import coalition_sums, memberships
 
 
 @st.composite

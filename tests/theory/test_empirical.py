@@ -30,8 +30,8 @@ from comity.theory import (
     uniform_meta,
     vertex_enumeration,
 )
-from comity.theory.alpha_rank import log_takeover
-from comity.theory.markov import limit_stationary, stationary_from_log_rates
+from comity.theory.dynamics.stationary import limit_stationary, stationary_from_log_rates
+from comity.theory.empirical.alpha_rank import log_takeover
 
 ROCK_PAPER_SCISSORS = named_game("rock-paper-scissors").payoffs[0]
 

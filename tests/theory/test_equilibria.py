@@ -18,9 +18,9 @@ from comity.theory import (
     support_enumeration,
     vertex_enumeration,
 )
-from comity.theory.lemke_howson import careful_path, tableaux
-from comity.theory.named_games import coordination
-from comity.theory.polytope import is_simple_and_complete, vertices_from_bases, vertices_from_hull
+from comity.theory.equilibria.lemke_howson import careful_path, tableaux
+from comity.theory.equilibria.polytope import is_simple_and_complete, vertices_from_bases, vertices_from_hull
+from comity.theory.normal_form.named_games import coordination
 
 ENUMERATIONS = [vertex_enumeration, support_enumeration]
 

@@ -15,8 +15,8 @@ from comity.theory import (
     quantal_response,
     solve_n_player,
 )
-from comity.theory.n_player import minimised, newton_on_support
-from comity.theory.quantal_response import LogitSystem
+from comity.theory.equilibria.n_player import minimised, newton_on_support
+from comity.theory.equilibria.quantal_response import LogitSystem
 
 
 @settings(max_examples=12, deadline=None)

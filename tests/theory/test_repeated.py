@@ -20,7 +20,7 @@ from comity.theory import (
     pure_equilibria,
     repeated_values,
 )
-from comity.theory.memory_one import always, grim_trigger, tit_for_tat, win_stay_lose_shift
+from comity.theory.repeated.memory_one import always, grim_trigger, tit_for_tat, win_stay_lose_shift
 
 DILEMMA = named_game("prisoners-dilemma")
 probability = st.floats(0, 1)

@@ -1,7 +1,5 @@
 """Payoffs of very different sizes, and inputs that a user would write in another way."""
 
-import json
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,7 +19,6 @@ from comity.theory import (
     quantal_response,
     read_coalitions,
     read_game,
-    read_league,
     repeated_values,
     run_best_response,
     run_fictitious_play,
@@ -34,8 +31,8 @@ from comity.theory import (
     vertex_enumeration,
     weighted_votes,
 )
-from comity.theory.memory_one import always, tit_for_tat
-from comity.theory.taming import tame
+from comity.theory.equilibria.taming import tame
+from comity.theory.repeated.memory_one import always, tit_for_tat
 
 BOTH = pytest.mark.parametrize("solve", [vertex_enumeration, support_enumeration])
 
@@ -164,8 +161,6 @@ HUGE = "1" + "0" * 400
         ("a.json", f'{{"worth": {{"a": {HUGE}, "b": 1, "a,b": 3}}}}', read_coalitions),
         ("a.json", f'{{"weights": [1, 2], "quota": {HUGE}}}', read_coalitions),
         ("a.json", f'{{"estate": {HUGE}, "claims": [1, 2]}}', read_coalitions),
-        ("a.json", json.dumps({"mean": 5, "names": ["a"]}), read_league),
-        ("a.json", f'{{"mean": [[{HUGE}, 1], [2, 3]]}}', read_league),
     ],
 )
 def test_monstrous_files_are_refused(tmp_path, name, text, read):

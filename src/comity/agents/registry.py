@@ -19,35 +19,36 @@ AGENTS = Registry(
             "Advantage Alignment with PPO's clipped objective",
         ),
         "loqa": Row("comity.agents.shaping.loqa:LOQA", "learns through the others' action values"),
-        "lola": Row("comity.agents.shaping.lola:LOLA", "learns through the others' next steps, exact values"),
+        "lola": Row("comity.agents.exact.lola:LOLA", "learns through the others' next steps, exact values"),
         "lola-dice": Row(
             "comity.agents.shaping.lola_dice:LOLADice", "learns through the others' next steps, by sampling"
         ),
         "pola": Row("comity.agents.shaping.pola:POLA", "LOLA with steps measured by behaviour, by sampling"),
         "sos": Row(
-            "comity.agents.shaping.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
+            "comity.agents.exact.sos:StableOpponentShaping", "LOLA as far as it is safe, exact values"
         ),
         "cola": Row(
-            "comity.agents.shaping.cola:COLA", "moves consistent with the others' own, learned, exact values"
+            "comity.agents.exact.cola:COLA", "moves consistent with the others' own, learned, exact values"
         ),
         "lookahead": Row(
-            "comity.agents.shaping.lookahead:Lookahead", "answers the others' next step, exact values"
+            "comity.agents.exact.lookahead:Lookahead", "answers the others' next step, exact values"
         ),
         "consensus": Row(
-            "comity.agents.shaping.consensus:Consensus", "seeks where nobody wants to move, exact values"
+            "comity.agents.exact.consensus:Consensus", "seeks where nobody wants to move, exact values"
         ),
-        "naive": Row("comity.agents.shaping.naive:Naive", "follows its own gradient only, exact values"),
+        "naive": Row("comity.agents.exact.naive:Naive", "follows its own gradient only, exact values"),
         "mfos": Row("comity.agents.shaping.mfos:MFOS", "model-free opponent shaping: PPO on a meta-game"),
         "evolution": Row(
-            "comity.agents.adaptive.evolution:Evolution",
+            "comity.agents.evolution.evolution:Evolution",
             "evolution strategies; on a meta-game, M-FOS without PPO",
         ),
-        "a2c": Row("comity.agents.gradient.a2c:A2C", "advantage actor-critic"),
-        "ppo": Row("comity.agents.gradient.ppo:PPO", "proximal policy optimisation"),
-        "trpo": Row("comity.agents.gradient.trpo:TRPO", "trust region policy optimisation"),
-        "ippo": Row("comity.agents.gradient.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
-        "mappo": Row("comity.agents.gradient.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
+        "a2c": Row("comity.agents.on_policy.a2c:A2C", "advantage actor-critic"),
+        "ppo": Row("comity.agents.on_policy.ppo:PPO", "proximal policy optimisation"),
+        "trpo": Row("comity.agents.on_policy.trpo:TRPO", "trust region policy optimisation"),
+        "ippo": Row("comity.agents.on_policy.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
+        "mappo": Row("comity.agents.on_policy.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
     },
+    "comity.agents",
 )
 
 ANY_FAMILY = Registry(
@@ -57,6 +58,7 @@ ANY_FAMILY = Registry(
 _MEMORY = "comity.agents.scripted.memory"
 _COIN = "comity.agents.scripted.coin"
 _HARVEST = "comity.agents.scripted.harvest"
+_BARGAINING = "comity.agents.scripted.bargaining"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -99,6 +101,14 @@ SCRIPTED = {
             "tit-for-tat": Row(f"{_NEGOTIATION}:TitForTat", "takes all for a while after a greedy proposal"),
         },
     ),
+    "bargaining": Registry(
+        "scripted player",
+        {
+            "fair": Row(f"{_BARGAINING}:Fair", "offers half, accepts no less"),
+            "greedy": Row(f"{_BARGAINING}:Greedy", "offers nothing, accepts only everything"),
+            "subgame-perfect": Row(f"{_BARGAINING}:SubgamePerfect", "backward induction"),
+        },
+    ),
 }
 
 
@@ -107,8 +117,17 @@ def is_scripted(name: str) -> bool:
     return name in ANY_FAMILY or any(name in registry for registry in SCRIPTED.values())
 
 
+def is_untrained_player(name: str) -> bool:
+    """Whether the name is that of an agent that plays without being trained: scripted, or another's."""
+    if is_scripted(name):
+        return True
+    return ":" not in name and name in AGENTS and not AGENTS.load(name).learns
+
+
 def agent_class(name: str, family: str) -> type[Any]:
-    """The class behind an agent's name in a family of games."""
+    """The class behind an agent's name in a family of games, or `MODULE:CLASS` if the user named it."""
+    if ":" in name:
+        return AGENTS.load(name)
     scripted = SCRIPTED.get(family)
     for registry in (AGENTS, ANY_FAMILY, scripted):
         if registry is not None and name in registry:

@@ -1,1 +1,1 @@
-"""Environments of others as games, and games as environments of others."""
+"""Third-party environments as games, and games as third-party environments."""

@@ -1,27 +1,15 @@
-"""One environment of someone else's, seen the way Comity wants it: seats in a fixed order. No JAX here."""
+"""One third-party environment, seen the way Comity wants it: seats in a fixed order. No JAX here.
 
-import importlib.util
-import json
+Environments that are played turn by turn are in `turn_based.py`.
+"""
+
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from comity.bridges.codecs import Codec, codec
-from comity.bridges.meltingpot import Substrate
 from comity.core.errors import ComityError
-from comity.core.trust import find_function
-
-KNOWN = ("pettingzoo", "mpe2", "gymnasium")  # packages that may be named in files
-
-
-class Source(NamedTuple):
-    """Where an environment comes from: its kind, its name or import path, and keyword arguments as JSON."""
-
-    kind: str
-    name: str
-    arguments: str = "{}"
 
 
 class HostSeat(NamedTuple):
@@ -43,8 +31,9 @@ class Outcome(NamedTuple):
 
 
 class Adapter(ABC):
-    """An environment with seats."""
+    """An environment with seats; `turns` says whether some of them wait while others act."""
 
+    turns: ClassVar[bool] = False
     seats: tuple[HostSeat, ...]
 
     @abstractmethod
@@ -55,20 +44,19 @@ class Adapter(ABC):
     def step(self, actions: list[Any]) -> Outcome:
         """One step; the actions of seats that are not in the game are ignored."""
 
+    def acts(self) -> list[bool]:
+        """Which seats act in the next step; by default all."""
+        return [True] * len(self.seats)
+
     @abstractmethod
     def close(self) -> None:
         """Frees what the environment holds."""
 
 
 class Parallel(Adapter):
-    """A PettingZoo environment in which all act at once, or in turns (converted)."""
+    """A PettingZoo environment in which all act at once."""
 
     def __init__(self, environment: Any, name: str) -> None:
-        from pettingzoo.utils.conversions import aec_to_parallel
-        from pettingzoo.utils.env import AECEnv
-
-        if isinstance(environment, AECEnv):
-            environment = aec_to_parallel(environment)
         for wanted in ("possible_agents", "observation_space", "action_space", "reset", "step"):
             if not hasattr(environment, wanted):
                 raise ComityError(f"{name} is no PettingZoo environment: it lacks {wanted}.")
@@ -142,55 +130,3 @@ class Single(Adapter):
 
     def close(self) -> None:
         self._env.close()
-
-
-def maker(source: Source) -> Callable[[], Adapter]:
-    """A function that makes the environment; raises if there is none or its code is not trusted."""
-    for package in ("gymnasium", "pettingzoo"):
-        if importlib.util.find_spec(package) is None:
-            raise ComityError(
-                f"Environments of others need {package}: install it with pip install 'comity[pettingzoo]'."
-            )
-    try:
-        arguments = json.loads(source.arguments)
-    except ValueError as error:
-        raise ComityError(f"The arguments of {source.name} are not JSON: {error}.") from None
-    if source.kind == "gymnasium":
-        return lambda: Single(_gymnasium(source.name, arguments), source.name)
-    if source.kind == "meltingpot":
-        return lambda: Parallel(Substrate(source.name, **arguments), source.name)
-    make = _find(source)
-
-    def environment() -> Adapter:
-        try:
-            made = make(**arguments)
-        except TypeError as error:
-            raise ComityError(f"{source.name} cannot be made: {error}.") from None
-        if hasattr(made, "possible_agents"):
-            return Parallel(made, source.name)
-        if hasattr(made, "observation_space") and hasattr(made, "action_space"):
-            return Single(made, source.name)
-        raise ComityError(
-            f"{source.name} gave a {type(made).__name__}, which is neither a PettingZoo nor a Gymnasium "
-            f"environment."
-        )
-
-    return environment
-
-
-def _gymnasium(name: str, arguments: dict[str, Any]) -> Any:
-    import gymnasium
-
-    if ":" in name:
-        raise ComityError(f"Gymnasium environments are named without a module: {name.rsplit(':', 1)[1]}.")
-    try:
-        return gymnasium.make(name, **arguments)
-    except gymnasium.error.Error as error:
-        raise ComityError(f"Gymnasium has no environment {name!r}: {error}") from None
-
-
-def _find(source: Source) -> Callable[..., Any]:
-    """The function behind `module:function`, or a PettingZoo module's `parallel_env` or `env`."""
-    known = ":" not in source.name and source.name.split(".")[0] in KNOWN
-    make: Callable[..., Any] = find_function(source.name, "environment", ("parallel_env", "env"), known)
-    return make

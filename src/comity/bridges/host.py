@@ -1,7 +1,7 @@
 """Environments that live on the host as games like any other: each batched step is one call out of JAX.
 
 A game's state is only a handle: the number of its batch, and a tick that makes one call wait for the other.
-So an environment of someone else's cannot be saved in the middle of an episode; training begins new episodes
+So a third-party environment cannot be saved in the middle of an episode; training begins new episodes
 at every chunk of iterations instead, from seeds that follow from the run's, and a run that was interrupted
 ends like one that was not, if the environment does the same for the same seed.
 """
@@ -22,21 +22,22 @@ from jax.experimental import io_callback
 from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.bridges.adapters import Source
 from comity.bridges.codecs import Choice, Codec, Numbers, Parts, WithMask
 from comity.bridges.pool import Pool, pool
 from comity.bridges.slices import Arrays
+from comity.bridges.sources import Source
 from comity.core.errors import ComityError, require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete, Masked, Space
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
 
 
 class HostState(NamedTuple):
-    """A game under way on the host: its batch, how many calls it has seen, and who is in the game."""
+    """A game under way on the host: its batch, how many calls it has seen, who is in it and who acts next."""
 
-    table: Int[Array, ""]
+    batch_id: Int[Array, ""]
     tick: Int[Array, ""]
     alive: PerSeat[Bool[Array, ""]]
+    acts: PerSeat[Bool[Array, ""]]  # empty where everybody always does
 
 
 class HostGame(Environment):
@@ -84,27 +85,36 @@ class HostGame(Environment):
         return pool(Source(self.kind, self.source, _as_json(self.arguments)), workers)
 
     def reset(self, key: Key) -> tuple[HostState, PerSeat[PyTree]]:
-        found = self._call(self._begin, _seed(key))
-        state = HostState(found.table, found.tick, self._by_seat(found.alive))
-        return state, self._seen(found.obs)
+        reply = self._call(self._host_reset, _seed(key))
+        return self._state(reply), self._seen(reply.obs)
 
-    def renew(self, key: Key, state: HostState, over: Bool[Array, ""]) -> tuple[HostState, PerSeat[PyTree]]:
-        found = self._call(self._renew, _seed(key), state.table, state.tick, over)
-        return HostState(found.table, found.tick, self._by_seat(found.alive)), self._seen(found.obs)
+    def reset_where(
+        self, key: Key, state: HostState, over: Bool[Array, ""]
+    ) -> tuple[HostState, PerSeat[PyTree]]:
+        reply = self._call(self._host_reset_where, _seed(key), state.batch_id, state.tick, over)
+        return self._state(reply), self._seen(reply.obs)
 
     def present(self, state: HostState) -> PerSeat[Bool[Array, ""]]:
         return state.alive
 
+    def acting(self, state: HostState) -> PerSeat[Bool[Array, ""]]:
+        return state.acts
+
     def step(self, key: Key, state: HostState, actions: PerSeat[PyTree]) -> tuple[HostState, TimeStep]:
         flat = [jax.tree.leaves(action) for action in actions]
-        found = self._call(self._step, state.table, state.tick, flat)
-        alive = self._by_seat(found.alive)
-        after = HostState(found.table, found.tick, alive)
-        reward = self._by_seat(found.reward)
-        return after, TimeStep(self._seen(found.obs), reward, found.terminated, found.truncated, alive)
+        reply = self._call(self._host_step, state.batch_id, state.tick, flat)
+        after = self._state(reply)
+        reward = self._by_seat(reply.reward)
+        return after, TimeStep(
+            self._seen(reply.obs), reward, reply.terminated, reply.truncated, after.alive, after.acts
+        )
 
     def view(self, state: HostState) -> PyTree:
         return ()  # the state is a handle: there is nothing to see in it
+
+    def _state(self, reply: "HostReply") -> HostState:
+        acts = self._by_seat(reply.acts) if self.pool.turns else ()
+        return HostState(reply.batch_id, reply.tick, self._by_seat(reply.alive), acts)
 
     def _by_seat(self, row: Array) -> PerSeat[Array]:
         return tuple(row[i] for i in range(len(self.pool.seats)))
@@ -114,69 +124,77 @@ class HostGame(Environment):
 
     # ---- Calls out of JAX --------------------------------------------------------------------------------
 
-    def _call(self, function: Callable[..., "Found"], *arguments: PyTree) -> "Found":
+    def _call(self, function: Callable[..., "HostReply"], *arguments: PyTree) -> "HostReply":
         """A function of the host on a batch of arguments: one call for all, however it is mapped."""
         shapes = self._shapes()
 
-        def call(batch: int, *arguments: PyTree) -> Found:
+        def call(batch: int, *arguments: PyTree) -> HostReply:
             like = jax.tree.map(lambda x: jax.ShapeDtypeStruct((batch, *x.shape), x.dtype), shapes)
-            found: Found = io_callback(partial(_guarded, function), like, *arguments)
-            return found
+            reply: HostReply = io_callback(partial(_guarded, function), like, *arguments)
+            return reply
 
         @custom_vmap
-        def one(*arguments: PyTree) -> Found:
-            found = call(1, *jax.tree.map(lambda x: x[None], arguments))
-            return jax.tree.map(lambda x: x[0], found)
+        def one(*arguments: PyTree) -> HostReply:
+            reply = call(1, *jax.tree.map(lambda x: x[None], arguments))
+            return jax.tree.map(lambda x: x[0], reply)
 
         @one.def_vmap
-        def many(size: int, mapped: Any, *arguments: PyTree) -> tuple[Found, Any]:
+        def many(size: int, mapped: Any, *arguments: PyTree) -> tuple[HostReply, Any]:
             whole = jax.tree.map(
                 lambda x, is_mapped: x if is_mapped else jnp.broadcast_to(x, (size, *x.shape)),
                 arguments,
                 tuple(mapped),
             )
-            found = call(size, *whole)
-            return found, jax.tree.map(lambda _: True, found)
+            reply = call(size, *whole)
+            return reply, jax.tree.map(lambda _: True, reply)
 
         return one(*arguments)
 
-    def _shapes(self) -> "Found":
+    def _shapes(self) -> "HostReply":
         shape: Any = jax.ShapeDtypeStruct
         seats = self.pool.seats
         obs = [[shape(leaf.shape, np.dtype(leaf.kind)) for leaf in seat.sees.leaves] for seat in seats]
         number, flag, count = shape((), np.dtype("int32")), shape((), np.dtype("bool")), len(seats)
-        return Found(
+        return HostReply(
             number, number, obs, shape((count,), np.dtype("float32")), flag, flag,
-            shape((count,), np.dtype("bool")),
+            shape((count,), np.dtype("bool")), shape((count,), np.dtype("bool")),
         )  # fmt: skip
 
-    def _begin(self, seed: np.ndarray) -> "Found":
-        table = int(seed[0])
-        return _found(table, 0, self.pool.begin(table, seed))
+    def _host_reset(self, seed: np.ndarray) -> "HostReply":
+        batch_id = int(seed[0])
+        return _reply(batch_id, 0, self.pool.reset(batch_id, seed))
 
-    def _renew(self, seed: np.ndarray, table: np.ndarray, tick: np.ndarray, over: np.ndarray) -> "Found":
-        number, now = int(table[0]), int(tick.max()) + 1
-        return _found(number, now, self.pool.renew(number, seed, over, now))
+    def _host_reset_where(
+        self, seed: np.ndarray, batch_id: np.ndarray, tick: np.ndarray, over: np.ndarray
+    ) -> "HostReply":
+        number, now = int(batch_id[0]), int(tick.max()) + 1
+        return _reply(number, now, self.pool.reset_where(number, seed, over, now))
 
-    def _step(self, table: np.ndarray, tick: np.ndarray, actions: list[list[np.ndarray]]) -> "Found":
-        number, now = int(table[0]), int(tick.max())
-        return _found(number, now + 1, self.pool.step(number, actions, now))
+    def _host_step(
+        self, batch_id: np.ndarray, tick: np.ndarray, actions: list[list[np.ndarray]]
+    ) -> "HostReply":
+        number, now = int(batch_id[0]), int(tick.max())
+        return _reply(number, now + 1, self.pool.step(number, actions, now))
 
 
-class Found(NamedTuple):
+class HostReply(NamedTuple):
     """What comes back from the host, leaves [batch, ...]."""
 
-    table: Any
+    batch_id: Any
     tick: Any
     obs: list[list[Any]]
     reward: Any
     terminated: Any
     truncated: Any
     alive: Any
+    acts: Any
 
 
 class PettingZooGame(HostGame):
-    """Any PettingZoo environment: `source` is its module, such as mpe2.simple_spread_v3."""
+    """Any PettingZoo environment: `source` is its module, such as mpe2.simple_spread_v3.
+
+    Environments without a `parallel_env` (AEC) are played turn by turn.
+    """
 
     kind: ClassVar[str] = "pettingzoo"
 
@@ -214,11 +232,11 @@ def space(codec: Codec) -> Space:
 
 
 _LAST_ERROR: list[ComityError] = []
-logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)  # errors are told below, once
+logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)  # errors are raised again below, once
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def reraise_host_errors() -> Iterator[None]:
     """What goes wrong on the host in here is raised as it is, not as an error of JAX's runtime."""
     _LAST_ERROR.clear()
     try:
@@ -229,7 +247,7 @@ def told() -> Iterator[None]:
         raise _LAST_ERROR.pop() from None
 
 
-def _guarded(function: Callable[..., Found], *arguments: PyTree) -> Found:
+def _guarded(function: Callable[..., HostReply], *arguments: PyTree) -> HostReply:
     try:
         return function(*jax.tree.map(np.asarray, arguments))
     except ComityError as error:
@@ -237,13 +255,13 @@ def _guarded(function: Callable[..., Found], *arguments: PyTree) -> Found:
         raise
 
 
-def _found(table: int, tick: int, arrays: Arrays) -> Found:
+def _reply(batch_id: int, tick: int, arrays: Arrays) -> HostReply:
     """Copies: the arrays change with the next step."""
     batch = len(arrays.seed)
     obs = [[leaf.copy() for leaf in leaves] for leaves in arrays.obs]
-    number = np.full(batch, table, np.int32)
-    rest = (x.copy() for x in (arrays.reward, arrays.terminated, arrays.truncated, arrays.alive))
-    return Found(number, np.full(batch, tick, np.int32), obs, *rest)
+    numbers = np.full(batch, batch_id, np.int32), np.full(batch, tick, np.int32)
+    flags = (arrays.reward, arrays.terminated, arrays.truncated, arrays.alive, arrays.acts)
+    return HostReply(*numbers, obs, *(x.copy() for x in flags))
 
 
 def _seed(key: Key) -> Int[Array, ""]:

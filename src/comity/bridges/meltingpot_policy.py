@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import PRNGKeyArray as Key
 from jaxtyping import PyTree
 
+from comity.core.agent import Player
 from comity.core.errors import ComityError
 from comity.core.spaces import Box, Space
-from comity.core.types import Player
 
 
 class PolicyState(NamedTuple):
@@ -44,13 +44,13 @@ class ComityPolicy:
 
     def initial_state(self) -> PolicyState:
         """The state before the first step."""
-        return PolicyState(self._player.agent.start(self._player.params), jax.random.key(self._seed))
+        return PolicyState(self._player.agent.initial_carry(self._player.params), jax.random.key(self._seed))
 
     def step(self, timestep: Any, prev_state: PolicyState) -> tuple[int, PolicyState]:
         """The action for what is seen now, and the state after it; memories begin anew with an episode."""
         memory = prev_state.memory
         if timestep.first():
-            memory = self._player.agent.start(self._player.params)
+            memory = self._player.agent.initial_carry(self._player.params)
         key, act_key = jax.random.split(prev_state.key)
         seen = tuple(
             self._value(timestep.observation, name, part)

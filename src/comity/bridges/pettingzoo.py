@@ -10,8 +10,8 @@ from pettingzoo import ParallelEnv
 
 from comity.bridges.codecs import MASK, SEEN
 from comity.core.errors import ComityError
+from comity.core.game import Environment
 from comity.core.spaces import Bits, Box, Discrete, Masked, Space, encode
-from comity.core.types import Environment
 
 
 def to_pettingzoo(game: Environment) -> "GameEnvironment":

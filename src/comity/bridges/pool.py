@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from comity.bridges.adapters import HostSeat, Source, maker
-from comity.bridges.slices import Arrays, Slice, arrays_in, size_of
+from comity.bridges.adapters import HostSeat
+from comity.bridges.slices import Arrays, EnvSlice, arrays_in, size_of
+from comity.bridges.sources import Source, maker
 from comity.core.errors import ComityError
 
-MOST_TABLES = 4  # batches kept at once; the one not used for longest goes
+MAX_BATCHES = 4  # batches kept at once; the one not used for longest goes
 
 
 class WorkerDiedError(ComityError):
@@ -82,10 +83,10 @@ class Worker:
             self.process.wait()
 
 
-class Table:
+class HostBatch:
     """A batch of environments under way."""
 
-    def __init__(self, arrays: Arrays, local: Slice | None, workers: tuple[Worker, ...] = ()) -> None:
+    def __init__(self, arrays: Arrays, local: EnvSlice | None, workers: tuple[Worker, ...] = ()) -> None:
         self.arrays, self.local, self.workers = arrays, local, workers
         self.tick = 0
 
@@ -95,43 +96,43 @@ class Pool:
 
     def __init__(self, source: Source, workers: int) -> None:
         self._source, self._make = source, maker(source)
-        self.seats = self._look()
+        self.seats, self.turns = self._probe()
         self._count = workers
         self._workers: list[Worker] = []
-        self._tables: dict[int, Table] = {}
+        self._batches: dict[int, HostBatch] = {}
 
-    def begin(self, table: int, seeds: np.ndarray) -> Arrays:
+    def reset(self, batch_id: int, seeds: np.ndarray) -> Arrays:
         """New episodes in all slots of a batch, which is made if it is not there."""
-        found = self._table(table, len(seeds))
+        found = self._batch(batch_id, len(seeds))
         found.arrays.seed[:] = seeds
-        self._order(found, table, "begin")
+        self._order(found, batch_id, "reset")
         found.tick = 0
         return found.arrays
 
-    def renew(self, table: int, seeds: np.ndarray, over: np.ndarray, tick: int) -> Arrays:
+    def reset_where(self, batch_id: int, seeds: np.ndarray, over: np.ndarray, tick: int) -> Arrays:
         """New episodes where they are over. A batch that is not there begins anew."""
-        if table not in self._tables:
+        if batch_id not in self._batches:
             over = np.ones_like(over)
-        found = self._table(table, len(seeds))
+        found = self._batch(batch_id, len(seeds))
         found.arrays.seed[:] = seeds
         found.arrays.over[:] = over
-        self._order(found, table, "renew")
+        self._order(found, batch_id, "reset_where")
         found.tick = tick
         return found.arrays
 
-    def step(self, table: int, actions: list[list[np.ndarray]], tick: int) -> Arrays:
+    def step(self, batch_id: int, actions: list[list[np.ndarray]], tick: int) -> Arrays:
         """One step of all slots."""
-        found = self._tables.get(table)
+        found = self._batches.get(batch_id)
         batch = len(actions[0][0])
         if found is None or len(found.arrays.seed) != batch or found.tick != tick:
             raise ComityError(
-                f"These games of {self._source.name} are not under way here: environments of others cannot "
+                f"These games of {self._source.name} are not under way here: third-party environments cannot "
                 f"be copied, stepped in part or gone back to."
             )
         for leaves, given in zip(found.arrays.action, actions, strict=True):
             for leaf, value in zip(leaves, given, strict=True):
                 leaf[...] = value
-        self._order(found, table, "step")
+        self._order(found, batch_id, "step")
         found.tick = tick + 1
         return found.arrays
 
@@ -141,40 +142,41 @@ class Pool:
 
     def close(self) -> None:
         """Ends all environments and workers."""
-        for table in self._tables.values():
-            if table.local is not None:
-                table.local.close()
-        self._tables.clear()
+        for batch in self._batches.values():
+            if batch.local is not None:
+                batch.local.close()
+        self._batches.clear()
         for worker in self._workers:
             worker.close()
         self._workers.clear()
 
-    def _look(self) -> tuple[HostSeat, ...]:
+    def _probe(self) -> tuple[tuple[HostSeat, ...], bool]:
+        """The seats, and whether some of them wait while others act."""
         probe = self._make()
         probe.close()
         names = [seat.name for seat in probe.seats]
         if len(set(names)) != len(names) or not names:
             raise ComityError(f"{self._source.name} needs agents with different names, not {names}.")
-        return probe.seats
+        return probe.seats, probe.turns
 
-    def _table(self, table: int, batch: int) -> Table:
-        found = self._tables.pop(table, None)
+    def _batch(self, batch_id: int, batch: int) -> HostBatch:
+        found = self._batches.pop(batch_id, None)
         if found is not None and len(found.arrays.seed) != batch:
-            self._drop(table, found)
+            self._drop(batch_id, found)
             found = None
         if found is None:
-            while len(self._tables) >= MOST_TABLES:
-                oldest = next(iter(self._tables))
-                self._drop(oldest, self._tables.pop(oldest))
-            found = self._open(table, batch)
-        self._tables[table] = found  # the last in order is the last used
+            while len(self._batches) >= MAX_BATCHES:
+                oldest = next(iter(self._batches))
+                self._drop(oldest, self._batches.pop(oldest))
+            found = self._open(batch_id, batch)
+        self._batches[batch_id] = found  # the last in order is the last used
         return found
 
-    def _open(self, table: int, batch: int) -> Table:
+    def _open(self, batch_id: int, batch: int) -> HostBatch:
         size = size_of(self.seats, batch)
         if self._count == 0:
             arrays = arrays_in(bytearray(size), self.seats, batch)
-            return Table(arrays, Slice(self._make, self.seats, arrays, 0, batch, self._source.name))
+            return HostBatch(arrays, EnvSlice(self._make, self.seats, arrays, 0, batch, self._source.name))
         while len(self._workers) < min(self._count, batch):
             self._workers.append(Worker(self._source))
         workers = tuple(self._workers[:batch])
@@ -184,20 +186,22 @@ class Pool:
             arrays = arrays_in(mmap.mmap(file.fileno(), size), self.seats, batch)
             edges = np.linspace(0, batch, len(workers) + 1).astype(int).tolist()
             for worker, first, last in zip(workers, edges[:-1], edges[1:], strict=True):
-                worker.order(do="open", table=table, path=file.name, batch=batch, first=first, last=last)
+                worker.order(
+                    do="open", batch_id=batch_id, path=file.name, batch=batch, first=first, last=last
+                )
             self._wait(workers)
-        return Table(arrays, None, workers)
+        return HostBatch(arrays, None, workers)
 
-    def _drop(self, table: int, found: Table) -> None:
+    def _drop(self, batch_id: int, found: HostBatch) -> None:
         if found.local is not None:
             found.local.close()
         for worker in found.workers:
-            worker.order(do="close", table=table)
+            worker.order(do="close", batch_id=batch_id)
         self._wait(found.workers)
 
-    def _order(self, found: Table, table: int, what: str) -> None:
+    def _order(self, found: HostBatch, batch_id: int, what: str) -> None:
         for worker in found.workers:
-            worker.order(do=what, table=table)
+            worker.order(do=what, batch_id=batch_id)
         self._wait(found.workers)
         if found.local is not None:
             try:

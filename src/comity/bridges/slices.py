@@ -21,6 +21,7 @@ class Arrays(NamedTuple):
     terminated: np.ndarray
     truncated: np.ndarray
     alive: np.ndarray
+    acts: np.ndarray
 
 
 def size_of(seats: tuple[HostSeat, ...], batch: int) -> int:
@@ -37,16 +38,16 @@ def arrays_in(buffer: Any, seats: tuple[HostSeat, ...], batch: int) -> Arrays:
         for leaf, offset, _ in _places(_leaves(seats), batch)
     ]
     take = iter(views)
-    seed, over, reward, terminated, truncated, alive = (next(take) for _ in range(6))
+    seed, over, reward, terminated, truncated, alive, acts = (next(take) for _ in range(7))
     obs = [[next(take) for _ in seat.sees.leaves] for seat in seats]
     action = [[next(take) for _ in seat.does.leaves] for seat in seats]
-    return Arrays(seed, over, action, obs, reward, terminated, truncated, alive)
+    return Arrays(seed, over, action, obs, reward, terminated, truncated, alive, acts)
 
 
 def _leaves(seats: tuple[HostSeat, ...]) -> list[Leaf]:
     count = len(seats)
     own = [Leaf((), "int64"), Leaf((), "bool"), Leaf((count,), "float32")]
-    own += [Leaf((), "bool"), Leaf((), "bool"), Leaf((count,), "bool")]
+    own += [Leaf((), "bool"), Leaf((), "bool"), Leaf((count,), "bool"), Leaf((count,), "bool")]
     seen = [leaf for seat in seats for leaf in seat.sees.leaves]
     return own + seen + [leaf for seat in seats for leaf in seat.does.leaves]
 
@@ -64,7 +65,7 @@ def _places(leaves: list[Leaf], batch: int) -> Iterator[tuple[Leaf, int, int]]:
         offset += size
 
 
-class Slice:
+class EnvSlice:
     """The environments of the slots from `first` up to `last` of a batch."""
 
     def __init__(
@@ -81,12 +82,12 @@ class Slice:
         for adapter in self._adapters.values():
             _check_same_seats(seats, adapter.seats, name)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """A new episode in every slot."""
         for slot in self._slots:
             self._reset(slot)
 
-    def renew(self) -> None:
+    def reset_where(self) -> None:
         """A new episode where the last one is over."""
         for slot in self._slots:
             if self._arrays.over[slot]:
@@ -106,14 +107,17 @@ class Slice:
             arrays.reward[slot] = outcome.reward
             arrays.terminated[slot], arrays.truncated[slot] = outcome.terminated, outcome.truncated
             arrays.alive[slot] = outcome.alive
+            arrays.acts[slot] = adapter.acts()
 
     def close(self) -> None:
         for adapter in self._adapters.values():
             adapter.close()
 
     def _reset(self, slot: int) -> None:
-        obs = self._adapters[slot].reset(int(self._arrays.seed[slot]))
+        adapter = self._adapters[slot]
+        obs = adapter.reset(int(self._arrays.seed[slot]))
         self._write(slot, obs)
+        self._arrays.acts[slot] = adapter.acts()
         self._arrays.alive[slot] = [value is not None for value in obs]
 
     def _write(self, slot: int, obs: list[Any]) -> None:

@@ -7,15 +7,15 @@ import sys
 import traceback
 from typing import Any
 
-from comity.bridges.adapters import Source, maker
-from comity.bridges.slices import Slice, arrays_in
+from comity.bridges.slices import EnvSlice, arrays_in
+from comity.bridges.sources import Source, maker
 from comity.core.errors import ComityError
 
 
 def main() -> int:
     """Serves until the orders end."""
     orders, answers, source = int(sys.argv[1]), int(sys.argv[2]), Source(*json.loads(sys.argv[3]))
-    slices: dict[int, Slice] = {}
+    slices: dict[int, EnvSlice] = {}
     with os.fdopen(orders, "r") as incoming, os.fdopen(answers, "w") as outgoing:
 
         def answer(data: dict[str, Any]) -> None:
@@ -39,8 +39,8 @@ def main() -> int:
     return 0
 
 
-def _carry_out(order: dict[str, Any], slices: dict[int, Slice], source: Source) -> None:
-    table = order["table"]
+def _carry_out(order: dict[str, Any], slices: dict[int, EnvSlice], source: Source) -> None:
+    batch_id = order["batch_id"]
     match order["do"]:
         case "open":
             make = maker(source)
@@ -49,15 +49,15 @@ def _carry_out(order: dict[str, Any], slices: dict[int, Slice], source: Source) 
                 buffer = mmap.mmap(file.fileno(), 0)
             arrays = arrays_in(buffer, probe.seats, order["batch"])
             probe.close()
-            slices[table] = Slice(make, probe.seats, arrays, order["first"], order["last"], source.name)
+            slices[batch_id] = EnvSlice(make, probe.seats, arrays, order["first"], order["last"], source.name)
         case "close":
-            slices.pop(table).close()
-        case "begin":
-            slices[table].begin()
-        case "renew":
-            slices[table].renew()
+            slices.pop(batch_id).close()
+        case "reset":
+            slices[batch_id].reset()
+        case "reset_where":
+            slices[batch_id].reset_where()
         case "step":
-            slices[table].step()
+            slices[batch_id].step()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from comity.core.errors import ComityError, require
 from comity.evaluate.league import League, read_league
 from comity.report.analysis import analyse, draw_population
 
-LEARNER = {"network.kind": "mlp", "learning_rate": 0.01, "entropy": 0.0}
+LEARNER = {"network": "mlp", "optimiser.learning_rate": 0.01, "entropy_coef": 0.0}
 
 
 @dataclass
@@ -58,10 +58,9 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _fresh(league: League, settings: Settings) -> dict[str, Any]:
     """What a freshly trained best response gains against each of some players."""
-    from comity.api import load_player
+    from comity.api import exploit, load_player
     from comity.games.transforms import with_horizon
     from comity.play.specs import game_from_data, make_agent
-    from comity.psro import exploit
 
     game = with_horizon(game_from_data(league.game), league.horizon)
     agent = make_agent(settings.learner, game, **(LEARNER if settings.learner in ("a2c", "ppo") else {}))

@@ -26,19 +26,31 @@ def run(name: str, arguments: list[str]) -> int:
     games = " ".join(GAMES.rows())
     scripted = {row for registry in (ANY_FAMILY, *SCRIPTED.values()) for row in registry.rows()}
     agents = " ".join([*AGENTS.rows(), *sorted(scripted)])
-    options = {command: _options(module) for command, module in _SETTINGS.items()}
+    options = {command: _options(classes) for command, classes in _SETTINGS.items()}
     print({"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands, games, agents, options))
     return 0
 
 
-_SETTINGS = {"train": "comity.cli.train", "league": "comity.cli.league", "report": "comity.cli.report"}
+_SETTINGS = {
+    "train": (
+        "comity.cli.train_settings:ExperimentSettings",
+        "comity.cli.train_settings:RunSettings",
+        "comity.training.options:Options",
+    ),
+    "league": ("comity.cli.league:Settings",),
+    "report": ("comity.cli.report:Settings",),
+}
 
 
-def _options(module: str) -> str:
+def _options(classes: tuple[str, ...]) -> str:
     import importlib
 
-    settings = importlib.import_module(module).Settings
-    return " ".join("--" + f.name.replace("_", "-") for f in dataclasses.fields(settings))
+    words = []
+    for target in classes:
+        module, _, name = target.partition(":")
+        settings = getattr(importlib.import_module(module), name)
+        words += ["--" + field.name.replace("_", "-") for field in dataclasses.fields(settings)]
+    return " ".join(words)
 
 
 def _bash(commands: str, games: str, agents: str, options: dict[str, str]) -> str:

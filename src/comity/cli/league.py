@@ -14,16 +14,17 @@ from rich.console import Console
 from rich.table import Table
 
 from comity.api import load_players
+from comity.core.agent import Player
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
-from comity.core.types import Environment, PerSeat, Player
+from comity.core.game import Environment, PerSeat
 from comity.evaluate.league import League, play_league
 from comity.play.specs import game_class
 
 USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
 
-A PLAYER is a run folder, a player file, the name of a scripted player, or one of the zoo as in
-zoo:coin/adalign/3; NAME=PLAYER gives it a name.
+A PLAYER is a run folder, a player file, the name of a scripted player, one of your own as MODULE:CLASS, or
+one of the zoo as in zoo:coin/adalign/3; NAME=PLAYER gives it a name.
   comity league GAME --help    the options, with the settings of this game"""
 
 
@@ -34,6 +35,7 @@ class Settings:
     episodes: int = 100  # episodes of each pairing, in each arrangement of the seats
     horizon: int | None = None  # steps in an episode; by default the game's own
     seed: int = 0  # everything random follows from it
+    deterministic: bool = False  # everybody does what is most likely instead of drawing
     json: Path | None = None  # write the league as JSON to this file; - prints it instead of the table
     csv: Path | None = None  # write one line per pairing to this file
     picture: Path | None = None  # write the heat map as SVG to this file
@@ -98,19 +100,35 @@ def _players(sources: list[str], game: Environment) -> dict[str, PerSeat[Player]
 
 def _play(settings: Any, players: dict[str, PerSeat[Player]]) -> League:
     with Console(stderr=True).status(f"{len(players)} players, every one against every one"):
-        return play_league(settings.game, players, settings.episodes, settings.horizon, settings.seed)
+        return play_league(
+            settings.game,
+            players,
+            settings.episodes,
+            settings.horizon,
+            settings.seed,
+            settings.deterministic,
+        )
 
 
 def print_league(league: League) -> None:
-    """The matrix as a table: mean, and half the width of the 95% interval."""
-    table = Table(
-        title=f"reward per step of the row player, {league.episodes} episodes x {league.horizon} steps"
-    )
+    """The matrix as a table: mean, and half the width of the 95% interval; by role where seats differ."""
+    played = f"{league.episodes} episodes x {league.horizon} steps"
+    half = (league.high - league.low) / 2
+    cells = [
+        [f"{m:.3f} ±{h:.3f}" for m, h in zip(*row, strict=True)]
+        for row in zip(league.mean, half, strict=True)
+    ]
+    _print_table(league, f"reward per step of the row player, {played}", cells)
+    for role, table in league.unlike_roles.items():
+        cells = [[f"{mean:.3f}" for mean in row] for row in table]
+        _print_table(league, f"reward per step of the row player as {role}", cells)
+
+
+def _print_table(league: League, title: str, cells: list[list[str]]) -> None:
+    table = Table(title=title)
     table.add_column("")
     for name in league.players:
         table.add_column(name, justify="right")
-    for i, name in enumerate(league.players):
-        half = (league.high[i] - league.low[i]) / 2
-        cells = [f"{m:.3f} ±{h:.3f}" for m, h in zip(league.mean[i], half, strict=True)]
-        table.add_row(name, *cells)
+    for name, row in zip(league.players, cells, strict=True):
+        table.add_row(name, *row)
     Console(width=None if sys.stdout.isatty() else 24 + 18 * len(league.players)).print(table)

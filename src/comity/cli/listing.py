@@ -21,7 +21,7 @@ def run(name: str, arguments: list[str]) -> int:
     """Prints the list."""
     options = tyro.cli(Listing, args=arguments, prog=f"comity {name}")
     if name == "games":
-        groups = {"games": GAMES.rows(), "environments of others": HOSTS.rows()}
+        groups = {"games": GAMES.rows(), "third-party environments": HOSTS.rows()}
     else:
         groups = {"learners": AGENTS.rows(), "scripted, in all games": ANY_FAMILY.rows()}
         groups |= {f"scripted, in {family} games": registry.rows() for family, registry in SCRIPTED.items()}

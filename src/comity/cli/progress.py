@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -17,16 +18,20 @@ from rich.progress import Progress as RichProgress
 
 
 class Progress:
-    """One bar per run; on a terminal that is not one, a line every ten seconds."""
+    """One bar per run; on a terminal that is not one, a line every ten seconds.
 
-    def __init__(self, names: dict[int, str], total: int, quiet: bool = False) -> None:
+    `names` are those of the runs known at the start, by number or folder; a run that comes later brings its
+    name, and its iterations, with its first report.
+    """
+
+    def __init__(self, names: Mapping[int | str, str], total: int, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._names = names
+        self._names: dict[int | str, str] = {**names}
         self._total = total
         self._live = sys.stderr.isatty() and not quiet
         self._last_print = time.monotonic()
-        self._started: dict[int, tuple[float, int]] = {}
-        self._tasks: dict[int, Any] = {}
+        self._started: dict[int | str, tuple[float, int]] = {}
+        self._tasks: dict[int | str, Any] = {}
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -41,8 +46,8 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         self._bar.start()
-        for number, name in self._names.items():
-            self._tasks[number] = self._bar.add_task(name, total=self._total, speed="compiling", reward="")
+        for run in self._names:
+            self._add(run, self._total)
         return self
 
     def __exit__(
@@ -50,15 +55,24 @@ class Progress:
     ) -> None:
         self._bar.stop()
 
-    def update(self, number: int, iteration: int, metrics: dict[str, float]) -> None:
-        """Shows how far a run is."""
+    def _add(self, run: int | str, total: int) -> None:
+        self._names.setdefault(run, str(run))
+        self._tasks[run] = self._bar.add_task(self._names[run], total=total, speed="compiling", reward="")
+
+    def update(
+        self, run: int | str, iteration: int, metrics: dict[str, float], total: int | None = None
+    ) -> None:
+        """Shows how far a run, by its number or its name, is on the way to `total` iterations."""
+        total = self._total if total is None else total
+        if run not in self._tasks:
+            self._add(run, total)
         now = time.monotonic()
-        begun, first = self._started.setdefault(number, (now, iteration))
+        begun, first = self._started.setdefault(run, (now, iteration))
         speed = (iteration - first) / (now - begun) if now > begun else 0.0
         rewards = [value for name, value in metrics.items() if name.startswith("reward")]
         reward = "reward " + ", ".join(f"{value:.3f}" for value in rewards)
         text = f"{speed:.1f} it/s" if speed else ""
-        self._bar.update(self._tasks[number], completed=iteration, speed=text, reward=reward)
+        self._bar.update(self._tasks[run], completed=iteration, speed=text, reward=reward)
         if not self._live and not self._quiet and now - self._last_print > 10:
             self._last_print = now
-            print(f"{self._names[number]}: {iteration}/{self._total} {text} {reward}", file=sys.stderr)
+            print(f"{self._names[run]}: {iteration}/{total} {text} {reward}", file=sys.stderr)

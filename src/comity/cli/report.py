@@ -13,7 +13,7 @@ from comity.evaluate.league import League, read_league
 from comity.play.player_file import read_player
 from comity.report import html, sections
 from comity.report.analysis import analysis_section
-from comity.train.folder import RunFolder
+from comity.training.folder import RunFolder
 
 TREMBLE = 0.05
 
@@ -56,26 +56,25 @@ def run_folders(path: Path) -> list[RunFolder]:
 def run_page(path: Path) -> str:
     """The page about a run or several seeds of it."""
     folders = run_folders(path)
-    experiment = folders[0].experiment()
-    data = experiment.to_data()
+    data = folders[0].config()
     agents = ", ".join(agent["name"] for agent in data["agents"])
     title = f"{agents} in {data['game'].get('game', data['game'])['name']}"
     metrics = [folder.metrics() for folder in folders]
     rewards = {
-        f"final {name}, seed {run.experiment().seed}": f"{rows[-1][name]:.3f}"
+        f"final {name}, seed {run.config().get('seed')}": f"{rows[-1][name]:.3f}"
         for run, rows in zip(folders, metrics, strict=True)
         if rows
         for name in rows[-1]
         if name.startswith("reward")
     }
     seeds = "1 seed" if len(folders) == 1 else f"{len(folders)} seeds"
-    lead = f"{seeds}, {experiment.iterations} iterations of {experiment.batch} games."
+    lead = f"{seeds}, {data.get('iterations')} iterations of {data.get('batch')} games."
     parts = [html.cards(rewards), sections.curves_section({agents: metrics})]
     parts += _behaviour(folders)
-    notes = folders[0].notes()
-    commands = [str(notes.get("command") or "comity.train(...)"), f"comity report {path.name}"]
+    about = folders[0].metadata()
+    commands = [str(about.get("command") or "comity.train(...)"), f"comity report {path.name}"]
     parts.append(sections.settings_section({folders[0].path.name: data}))
-    parts.append(sections.repeat_section(commands, notes.get("versions", {})))
+    parts.append(sections.repeat_section(commands, about.get("versions", {})))
     return html.page(title, lead, parts)
 
 
@@ -99,13 +98,20 @@ def league_page(league: League, source: Path) -> str:
 
 
 def _behaviour(folders: list[RunFolder]) -> list[str]:
-    """What the trained players do in each state, in self-play where hands tremble at times."""
+    """What the trained players do in each state, in self-play where hands tremble at times.
+
+    Where their game cannot be had (it is not installed, or not trusted), the page says so instead.
+    """
     found: dict[str, Behaviour] = {}
     for folder in folders:
         for file in folder.player_files():
-            saved = read_player(file)
+            try:
+                saved = read_player(file)
+                game = saved.game()
+            except ComityError as error:
+                return [html.section("Behaviour in each state", html.paragraph(f"Not measured: {error}"))]
             seen = behaviour(
-                saved.game, saved.player, saved.player, jax.random.key(0), seat=saved.seat, tremble=TREMBLE
+                game, saved.player, saved.player, jax.random.key(0), seat=saved.seat, tremble=TREMBLE
             )
             if seen is not None:
                 label = file.stem if len(folders) == 1 else f"{folder.path.name} {file.stem}"

@@ -19,9 +19,9 @@ from comity.core.errors import ComityError, unknown_name
 from comity.core.files import write_atomically
 from comity.games.registry import GAMES
 from comity.theory import analysis, pictures
-from comity.theory.files import read_coalitions, read_game
-from comity.theory.named_games import NAMED_GAMES, public_goods
 from comity.theory.normal_form import NormalFormGame
+from comity.theory.normal_form.named_games import NAMED_GAMES, public_goods
+from comity.theory.readers import read_coalitions, read_game
 
 SUFFIXES = (".csv", ".json", ".nfg")
 PICTURES = (".png", ".svg", ".pdf")
@@ -297,7 +297,7 @@ def _show_dominance(out: Console, game: NormalFormGame, dominance: analysis.Repo
 def _show_correlated(out: Console, game: NormalFormGame, found: analysis.Report) -> None:
     joint = np.asarray(found["distribution"]).reshape(game.num_actions)
     rows = [
-        [", ".join(analysis.named(game, profile)), short(float(joint[profile]))]
+        [", ".join(analysis.action_names(game, profile)), short(float(joint[profile]))]
         for profile in np.ndindex(*game.num_actions)
         if joint[profile] > 1e-9
     ]

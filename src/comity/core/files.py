@@ -22,7 +22,7 @@ from jaxtyping import PyTree
 
 from comity.core.errors import ComityError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # of player and checkpoint files
 
 
 class ArrayFile(NamedTuple):
@@ -95,19 +95,14 @@ def load_arrays(path: Path, kind: str) -> ArrayFile:
         raise ComityError(f"{path} is not a Comity file, though it is in the safetensors format.")
     if found != kind:
         raise ComityError(f"{path} is a {found} file, and a {kind} file is needed.")
-    version = metadata.get("version", "")
-    if not version.isdecimal() or int(version) > FORMAT_VERSION:
-        raise ComityError(
-            f"{path} was written by a newer Comity (format {version}, this one reads up to "
-            f"{FORMAT_VERSION}): upgrade Comity to read it."
-        )
+    _check_version(path, metadata.get("version", ""))
     try:
         arrays = safetensors.numpy.load(content)
         about = json.loads(metadata["about"])
     except (safetensors.SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise ComityError(f"{path} is damaged or cut short: {error}.") from None
     text = metadata["about"]
-    sound = metadata.get("about_sha256") in (None, hashlib.sha256(text.encode()).hexdigest())
+    sound = metadata.get("about_sha256") == hashlib.sha256(text.encode()).hexdigest()
     if metadata.get("sha256") != _digest(arrays) or not sound:
         raise ComityError(f"{path} is damaged: its content does not match its checksum.")
     return ArrayFile(about, arrays)
@@ -156,6 +151,19 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
         digest.update(f"{name}|{array.dtype}|{array.shape}|".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
+
+
+def _check_version(path: Path, found: str) -> None:
+    if not found.isdecimal() or int(found) > FORMAT_VERSION:
+        raise ComityError(
+            f"{path} was written by a newer Comity (format {found}, this one reads {FORMAT_VERSION}): "
+            f"upgrade Comity to read it."
+        )
+    if int(found) != FORMAT_VERSION:
+        raise ComityError(
+            f"{path} was written by an older Comity (format {found}, this one reads {FORMAT_VERSION}): "
+            f"use it with that Comity, or train it anew with this one."
+        )
 
 
 def _metadata(path: Path, content: bytes) -> dict[str, str]:

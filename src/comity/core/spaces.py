@@ -116,6 +116,21 @@ def flat_size(space: Space) -> int:
             return sum(flat_size(part) for part in space)
 
 
+def leading_axes(space: Space, value: PyTree) -> int:
+    """How many axes a value has before those of the space: none for a single observation."""
+    match space:
+        case Discrete():
+            return int(jnp.ndim(value))
+        case Box(shape=shape):
+            return int(jnp.ndim(value)) - len(shape)
+        case Bits():
+            return int(jnp.ndim(value)) - 2
+        case Masked(observation=inner):
+            return leading_axes(inner, value[0])
+        case _:
+            return leading_axes(space[0], value[0])
+
+
 def encode(space: Space, value: PyTree) -> Float[Array, "..."]:
     """A value as one vector for a network: one-hot for choices, flat for boxes, joined for tuples.
 

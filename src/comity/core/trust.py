@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from comity.core.errors import ComityError
@@ -41,3 +42,26 @@ def find_function(name: str, what: str, defaults: tuple[str, ...] = (), known: b
         if callable(made):
             return made
     raise ComityError(f"The module {module} has no {' or '.join(wanted)} that gives the {what}.")
+
+
+def name_or_path(name_of: Callable[[type[Any]], str], cls: type[Any]) -> str:
+    """The name of a class in its registry; without one, its import path, if it can be imported by it.
+
+    An object of the class was made in this process, so its code is the user's own and is trusted here and in
+    the processes that are started; whoever reads the name in a file elsewhere is asked.
+    """
+    try:
+        return name_of(cls)
+    except ComityError:
+        path = f"{cls.__module__}:{cls.__qualname__}"
+        if cls.__module__ == "__main__" or "." in cls.__qualname__ or _found(path) is not cls:
+            raise
+        trust(path)
+        return path
+
+
+def _found(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return reduce(
+        lambda found, part: getattr(found, part, None), attribute.split("."), sys.modules.get(module)
+    )

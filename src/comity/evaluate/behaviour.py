@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.agent import Player
+from comity.core.game import Environment
 from comity.core.spaces import Discrete
-from comity.core.types import Environment, Player
 from comity.games.transforms import TremblingHand
 from comity.play.match import play
 

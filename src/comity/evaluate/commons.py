@@ -6,14 +6,15 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from comity.core.types import PerSeat, Player
+from comity.core.agent import Player
+from comity.core.game import PerSeat
 from comity.games.commons_harvest import CommonsHarvest
 from comity.play.match import play
-from comity.theory.social import equality, peace, sustainability
+from comity.theory.empirical.social import equality, peace, sustainability
 
 
 class Commons(NamedTuple):
-    """What came of some episodes; the measures are those of `comity.theory.social`.
+    """What came of some episodes; the measures are those of `comity.theory.empirical.social`.
 
     - `per_seat`, `collective`: what each seat got, and all together.
     - `equality`, `sustainability` (in steps), `peace` (players who were not out).
@@ -35,7 +36,7 @@ def play_commons(
     """Plays episodes of Commons Harvest, all of one length, and measures them."""
     played = play(game, players, jax.random.key(seed), episodes, length)
     rewards = np.stack([np.asarray(reward) for reward in played.step.reward], axis=-1)
-    after = played.next_view
+    after = played.next_state
     return measure_commons(rewards, np.asarray(after.apples), np.asarray(after.away) > 0, game.layout.bushes)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from comity.core.types import Environment, PerSeat, Player
+from comity.core.agent import Player
+from comity.core.game import Environment, PerSeat
 from comity.play.match import play
 
 
@@ -34,5 +35,5 @@ def replay(game: Environment, players: PerSeat[Player], seed: int, length: int) 
             }
         )
         if draw is not None:
-            steps[-1]["picture"] = draw(jax.tree.map(lambda x, t=t: np.asarray(x)[t, 0], played.view))
+            steps[-1]["picture"] = draw(jax.tree.map(lambda x, t=t: np.asarray(x)[t, 0], played.state))
     return steps

@@ -18,11 +18,11 @@ from jaxtyping import Array, Bool, Float, Int, PyTree, UInt8
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Bits, Box, Discrete
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
 from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
 from comity.games.harvest_pixels import RGB, pixels, world_picture
-from comity.games.matrix import check_horizon
+from comity.games.horizon import check_horizon
 
 ACTIONS = ("stay", "forward", "backward", "step left", "step right", "turn left", "turn right", "zap")
 MOVES = (0, 2, 3, 1)  # the direction of actions 1 to 4, counted clockwise from the facing

@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
-from comity.games.matrix import check_horizon
+from comity.games.horizon import check_horizon
 
 ACTIONS = ("stay", "north", "south", "west", "east", "load")
 MOVES = np.asarray([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1], [0, 0]])

@@ -19,8 +19,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError, require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Discrete
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
 from comity.games.coin import CoinGame
 from comity.returns.advantages import discounted_returns
 

@@ -16,9 +16,10 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError, require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
-from comity.games.matrix import PrisonersDilemma, check_horizon
+from comity.games.horizon import check_horizon
+from comity.games.matrix import PrisonersDilemma
 
 
 class MetaState(NamedTuple):
@@ -92,7 +93,7 @@ class MetaGame(Environment):
             tables[i] = action.reshape(self._shapes[i])
         earned = self._values(tuple(tables))
         for _ in range(self.learning_steps):
-            ways = [jax.grad(self._value_of, argnums=0)(tables[i], i, tuple(tables)) for i in self._learners]
+            ways = [jax.grad(self._return_of, argnums=0)(tables[i], i, tuple(tables)) for i in self._learners]
             for i, way in zip(self._learners, ways, strict=True):
                 tables[i] = tables[i] + self.step_size * way
         state = MetaState(tuple(tables), state.time + 1)
@@ -117,12 +118,12 @@ class MetaGame(Environment):
     def _values(self, tables: PerSeat[Float[Array, "observations _"]]) -> Float[Array, " players"]:
         """What everybody earns per step of the inner game."""
         probabilities = tuple(jax.nn.softmax(_whole(table)) for table in tables)
-        return (1.0 - self.discount) * self.game.exact_values(probabilities, self.discount)
+        return (1.0 - self.discount) * self.game.exact_returns(probabilities, self.discount)
 
-    def _value_of(
+    def _return_of(
         self, table: Float[Array, "observations _"], player: int, tables: PerSeat[Float[Array, "_ _"]]
     ) -> Float[Array, ""]:
-        """A player's discounted sum of rewards, as a function of its own logits."""
+        """A player's discounted return (a sum, not per step), as a function of its own logits."""
         others = (*tables[:player], table, *tables[player + 1 :])
         return self._values(others)[player] / (1.0 - self.discount)
 

@@ -15,9 +15,9 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
-from comity.games.matrix import check_horizon
+from comity.games.horizon import check_horizon
 
 SCALE = 10.0  # observations are divided by it
 

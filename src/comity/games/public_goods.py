@@ -7,9 +7,9 @@ from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Discrete
-from comity.core.types import Environment, PerSeat, Seat, TimeStep
-from comity.games.matrix import check_horizon
+from comity.games.horizon import check_horizon
 
 
 class PublicGoodsState(NamedTuple):

@@ -6,13 +6,21 @@ GAMES = Registry(
     "game",
     {
         "prisoners-dilemma": Row(
-            "comity.games.matrix:PrisonersDilemma", "iterated prisoner's dilemma, 2 players"
+            "comity.games.matrix.prisoners_dilemma:PrisonersDilemma", "iterated prisoner's dilemma, 2 players"
         ),
-        "stag-hunt": Row("comity.games.matrix:StagHunt", "trust or safety: stag together or hare alone"),
-        "chicken": Row("comity.games.matrix:Chicken", "who dares wins, unless both do"),
-        "battle-of-the-sexes": Row("comity.games.matrix:BattleOfTheSexes", "meet, but where: A or B"),
-        "matching-pennies": Row("comity.games.matrix:MatchingPennies", "zero-sum: match or differ"),
-        "rock-paper-scissors": Row("comity.games.matrix:RockPaperScissors", "zero-sum: the cycle of three"),
+        "stag-hunt": Row(
+            "comity.games.matrix.stag_hunt:StagHunt", "trust or safety: stag together or hare alone"
+        ),
+        "chicken": Row("comity.games.matrix.chicken:Chicken", "who dares wins, unless both do"),
+        "battle-of-the-sexes": Row(
+            "comity.games.matrix.battle_of_the_sexes:BattleOfTheSexes", "meet, but where: A or B"
+        ),
+        "matching-pennies": Row(
+            "comity.games.matrix.matching_pennies:MatchingPennies", "zero-sum: match or differ"
+        ),
+        "rock-paper-scissors": Row(
+            "comity.games.matrix.rock_paper_scissors:RockPaperScissors", "zero-sum: the cycle of three"
+        ),
         "public-goods": Row("comity.games.public_goods:PublicGoods", "N players contribute to a shared pot"),
         "coin": Row(
             "comity.games.coin:CoinGame", "the Coin Game: walk, take coins, leave or steal the other's"
@@ -23,45 +31,63 @@ GAMES = Registry(
         ),
         "commons-harvest": Row("comity.games.commons_harvest:CommonsHarvest", "the same on any map"),
         "negotiation": Row("comity.games.negotiation:Negotiation", "divide items by continuous proposals"),
-        "matrix-game": Row("comity.games.matrix:MatrixGame", "any payoff tensor, any number of players"),
+        "alternating-offers": Row(
+            "comity.games.bargaining:AlternatingOffers", "turn by turn: divide a pie that shrinks"
+        ),
+        "matrix-game": Row(
+            "comity.games.matrix.tensor:MatrixGame", "any payoff tensor, any number of players"
+        ),
         "meta-game": Row("comity.games.meta:MetaGame", "shape naive learners: one step is a whole episode"),
         "learner-game": Row(
             "comity.games.learner:LearnerGame", "shape a naive learner, step by step in several games at once"
         ),
-        "simple-spread": Row("comity.games.particle_games:Spread", "particles: cover all landmarks"),
+        "simple-spread": Row("comity.games.particles.spread:Spread", "particles: cover all landmarks"),
         "simple-reference": Row(
-            "comity.games.particle_games:Reference", "particles: tell each other where to go"
+            "comity.games.particles.reference:Reference", "particles: tell each other where to go"
         ),
         "simple-speaker-listener": Row(
-            "comity.games.particle_games:SpeakerListener", "particles: one knows, the other walks"
+            "comity.games.particles.speaker_listener:SpeakerListener", "particles: one knows, the other walks"
         ),
-        "simple-tag": Row("comity.games.particle_games:Tag", "particles: hunters and faster prey"),
+        "simple-tag": Row("comity.games.particles.tag:Tag", "particles: hunters and faster prey"),
         "simple-adversary": Row(
-            "comity.games.particle_games:Adversary", "particles: hide which place matters"
+            "comity.games.particles.adversary:Adversary", "particles: hide which place matters"
         ),
-        "simple-push": Row("comity.games.particle_games:Push", "particles: keep the other from its goal"),
+        "simple-push": Row("comity.games.particles.push:Push", "particles: keep the other from its goal"),
         "simple-world-comm": Row(
-            "comity.games.particle_games:WorldComm", "particles: tag, forests, a leader"
+            "comity.games.particles.world_comm:WorldComm", "particles: tag, forests, a leader"
         ),
-        "simple-crypto": Row("comity.games.particle_games:Crypto", "particles: a secret message and a key"),
-        "climbing": Row("comity.games.cooperative:Climbing", "common interest: 11 together, -30 beside it"),
-        "penalty": Row("comity.games.cooperative:Penalty", "common interest: two best ways, no mixing"),
-        "two-step": Row("comity.games.cooperative:TwoStep", "common interest: a safe game or a risky one"),
+        "simple-crypto": Row("comity.games.particles.crypto:Crypto", "particles: a secret message and a key"),
+        "climbing": Row(
+            "comity.games.cooperative.climbing:Climbing", "common interest: 11 together, -30 beside it"
+        ),
+        "penalty": Row(
+            "comity.games.cooperative.penalty:Penalty", "common interest: two best ways, no mixing"
+        ),
+        "two-step": Row(
+            "comity.games.cooperative.two_step:TwoStep", "common interest: a safe game or a risky one"
+        ),
         "foraging": Row("comity.games.foraging:Foraging", "level-based foraging: food that takes several"),
         "probe-observation": Row(
-            "comity.games.probes:ProbeObservation", "probe: does the critic read its input"
+            "comity.games.probes.observation:ProbeObservation", "probe: does the critic read its input"
         ),
-        "probe-discount": Row("comity.games.probes:ProbeDiscount", "probe: discounting and termination"),
-        "probe-truncation": Row("comity.games.probes:ProbeTruncation", "probe: truncation is bootstrapped"),
+        "probe-discount": Row(
+            "comity.games.probes.discount:ProbeDiscount", "probe: discounting and termination"
+        ),
+        "probe-truncation": Row(
+            "comity.games.probes.truncation:ProbeTruncation", "probe: truncation is bootstrapped"
+        ),
         "probe-choice": Row(
-            "comity.games.probes:ProbeChoice", "probe: the policy depends on the observation"
+            "comity.games.probes.choice:ProbeChoice", "probe: the policy depends on the observation"
         ),
-        "probe-memory": Row("comity.games.probes:ProbeMemory", "probe: only a policy with memory solves it"),
-        "probe-target": Row("comity.games.probes:ProbeTarget", "probe: continuous actions"),
+        "probe-memory": Row(
+            "comity.games.probes.memory:ProbeMemory", "probe: only a policy with memory solves it"
+        ),
+        "probe-target": Row("comity.games.probes.target:ProbeTarget", "probe: continuous actions"),
         "probe-odd-seats": Row(
-            "comity.games.probes:ProbeOddSeats", "probe: three unlike seats, one leaves early"
+            "comity.games.probes.odd_seats:ProbeOddSeats", "probe: three unlike seats, one leaves early"
         ),
     },
+    "comity.games",
 )
 
 HOSTS = Registry(
@@ -79,9 +105,21 @@ HOSTS = Registry(
 TRANSFORMS = Registry(
     "transform",
     {
-        "shared-reward": Row("comity.games.transforms:SharedReward", "rewards shared between the seats"),
-        "shaped-reward": Row("comity.games.transforms:ShapedReward", "rewards by a function of one's own"),
-        "time-limit": Row("comity.games.transforms:TimeLimit", "episodes cut off after a number of steps"),
-        "trembling-hand": Row("comity.games.transforms:TremblingHand", "actions replaced by random ones"),
+        "shared-reward": Row(
+            "comity.games.transforms.shared_reward:SharedReward", "rewards shared between the seats"
+        ),
+        "shaped-reward": Row(
+            "comity.games.transforms.shaped_reward:ShapedReward", "rewards by a function of one's own"
+        ),
+        "time-limit": Row(
+            "comity.games.transforms.time_limit:TimeLimit", "episodes cut off after a number of steps"
+        ),
+        "trembling-hand": Row(
+            "comity.games.transforms.trembling_hand:TremblingHand", "actions replaced by random ones"
+        ),
+        "padded-seats": Row(
+            "comity.games.transforms.padded_seats:PaddedSeats",
+            "unlike seats made alike: padded, with legal choices",
+        ),
     },
 )

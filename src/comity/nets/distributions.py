@@ -17,6 +17,10 @@ class Categorical(eqx.Module):
     def sample(self, key: Key) -> Int[Array, "..."]:
         return jax.random.categorical(key, self.logits)
 
+    def mode(self) -> Int[Array, "..."]:
+        """The most likely sample."""
+        return jnp.argmax(self.logits, axis=-1)
+
     def action(self, raw: PyTree) -> PyTree:
         return raw
 
@@ -49,6 +53,10 @@ class SquashedGaussian(eqx.Module):
     def sample(self, key: Key) -> Float[Array, "... n"]:
         noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
         return self.mean + jnp.exp(self.log_std) * noise
+
+    def mode(self) -> Float[Array, "... n"]:
+        """The most likely sample, before any squashing."""
+        return self.mean
 
     def action(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
         half = (self.high - self.low) / 2
@@ -83,6 +91,10 @@ class Gaussian(eqx.Module):
         noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
         return self.mean + jnp.exp(self.log_std) * noise
 
+    def mode(self) -> Float[Array, "... n"]:
+        """The most likely sample, before any squashing."""
+        return self.mean
+
     def action(self, raw: Float[Array, "... n"]) -> Float[Array, "... n"]:
         return raw
 
@@ -106,6 +118,10 @@ class Choices(eqx.Module):
     def sample(self, key: Key) -> PyTree:
         keys = jax.random.split(key, len(self.parts))
         return tuple(part.sample(k) for part, k in zip(self.parts, keys, strict=True))
+
+    def mode(self) -> PyTree:
+        """The most likely sample of each choice."""
+        return tuple(part.mode() for part in self.parts)
 
     def action(self, raw: PyTree) -> PyTree:
         return raw

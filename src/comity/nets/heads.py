@@ -10,7 +10,7 @@ from comity.core import spaces
 from comity.core.errors import ComityError
 from comity.core.spaces import Box, Discrete, Space
 from comity.nets.distributions import Categorical, Choices, Distribution, Gaussian, SquashedGaussian
-from comity.nets.layers import Linear
+from comity.nets.linear import Linear
 
 POLICY_SCALE = 0.01
 LARGEST_MEAN = 2.5

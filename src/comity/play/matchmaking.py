@@ -7,8 +7,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.agent import add_group_axis, communicates
 from comity.core.errors import ComityError, require
-from comity.core.types import Agent, Matchmaker, Occupant, PerSeat, Seat, lead
+from comity.core.game import GameSpec
+from comity.core.matchmaker import Lineup, Matchmaker, Occupant, Team
 
 Seating = tuple[tuple[int, ...], ...]
 
@@ -16,29 +18,18 @@ Seating = tuple[tuple[int, ...], ...]
 class SelfPlay(Matchmaker):
     """Everybody meets the others as they are now; one rollout serves all learners."""
 
-    @property
-    def joint(self) -> bool:
-        return True
-
-    def check(self, seats: PerSeat[Seat], seating: Seating, batch: int) -> None:
+    def check(self, spec: GameSpec, seating: Seating, batch: int) -> None:
         """Any seating will do."""
 
-    def init(self, params: tuple[PyTree, ...]) -> PyTree:
+    def init(self, policies: tuple[PyTree, ...]) -> PyTree:
         return ()
 
-    def remember(self, pool: PyTree, params: tuple[PyTree, ...], iteration: Array) -> PyTree:
+    def remember(self, pool: PyTree, policies: tuple[PyTree, ...], iteration: Array) -> PyTree:
         return pool
 
-    def seat(
-        self,
-        pool: PyTree,
-        agents: tuple[Agent, ...],
-        params: tuple[PyTree, ...],
-        seating: Seating,
-        learner: int,
-        key: Key,
-    ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
-        return current_occupants(agents, params, seating), seating[learner]
+    def lineups(self, pool: PyTree, teams: tuple[Team, ...], key: Key) -> tuple[Lineup, ...]:
+        learning = tuple((i, team.seats) for i, team in enumerate(teams) if team.agent.learns)
+        return (Lineup(present_selves(teams), learning),)
 
 
 class Pool(NamedTuple):
@@ -48,7 +39,7 @@ class Pool(NamedTuple):
     stored: Int[Array, ""]
 
 
-class AgentReplayBuffer(Matchmaker):
+class PastSelves(Matchmaker):
     """Opponents are past selves, drawn evenly from a buffer of copies of the parameters.
 
     A learner that sits in several seats learns in the first `learning_seats` of them and meets its past
@@ -74,25 +65,22 @@ class AgentReplayBuffer(Matchmaker):
         require(self.early > 0, "early", self.early, "above 0")
         require(self.first >= 0, "first", self.first, "at least 0")
 
-    @property
-    def joint(self) -> bool:
-        return False
-
-    def check(self, seats: PerSeat[Seat], seating: Seating, batch: int) -> None:
+    def check(self, spec: GameSpec, seating: Seating, batch: int) -> None:
         require(batch % self.groups == 0, "groups", self.groups, f"a divisor of the batch of {batch}")
-        if len(seats) == 1:
-            raise ComityError("A game of one seat has no opponents to draw from an agent replay buffer.")
+        seats = len(spec.seats)
+        if seats == 1:
+            raise ComityError("A game of one seat has no opponents to draw from past selves.")
         if len(seating) == 1:
-            allowed = f"less than the {len(seats)} seats of the game"
-            require(self.learning_seats < len(seats), "learning_seats", self.learning_seats, allowed)
+            allowed = f"less than the {seats} seats of the game"
+            require(self.learning_seats < seats, "learning_seats", self.learning_seats, allowed)
 
-    def init(self, params: tuple[PyTree, ...]) -> Pool:
+    def init(self, policies: tuple[PyTree, ...]) -> Pool:
         def room(x: Array) -> Array:
             return jnp.zeros((self.capacity, *x.shape), x.dtype).at[0].set(x)
 
-        return Pool(jax.tree.map(room, params), jnp.int32(1))
+        return Pool(jax.tree.map(room, policies), jnp.int32(1))
 
-    def remember(self, pool: Pool, params: tuple[PyTree, ...], iteration: Array) -> Pool:
+    def remember(self, pool: Pool, policies: tuple[PyTree, ...], iteration: Array) -> Pool:
         """Stores copies every so many iterations; arrays are values, so later updates do not reach them."""
         due = (iteration + 1) % self.every == 0
         warm = iteration < self.first
@@ -101,27 +89,29 @@ class AgentReplayBuffer(Matchmaker):
         def store(past: Array, now: Array) -> Array:
             return past.at[slot].set(jnp.where(due, now, past[slot]))
 
-        past = jax.tree.map(store, pool.past, params)
+        past = jax.tree.map(store, pool.past, policies)
         return Pool(past, pool.stored + (due & ~warm).astype(jnp.int32))
 
-    def seat(
-        self,
-        pool: Pool,
-        agents: tuple[Agent, ...],
-        params: tuple[PyTree, ...],
-        seating: Seating,
-        learner: int,
-        key: Key,
-    ) -> tuple[tuple[Occupant, ...], tuple[int, ...]]:
-        own = seating[learner]
-        learning = own[: self.learning_seats] if len(seating) == 1 else own
-        occupants = [Occupant(learning, agents[learner], lead(params[learner]))]
-        for other, places in enumerate(seating):
-            rest = tuple(seat for seat in places if seat not in learning)
-            for seat in rest:
-                past = self._draw(pool.past[other], params[other], pool.stored, jax.random.fold_in(key, seat))
-                occupants.append(Occupant((seat,), agents[other], past))
-        return tuple(occupants), learning
+    def lineups(self, pool: Pool, teams: tuple[Team, ...], key: Key) -> tuple[Lineup, ...]:
+        learners = [i for i, team in enumerate(teams) if team.agent.learns]
+        return tuple(
+            self._lineup(pool, teams, learner, jax.random.fold_in(key, number))
+            for number, learner in enumerate(learners)
+        )
+
+    def _lineup(self, pool: Pool, teams: tuple[Team, ...], learner: int, key: Key) -> Lineup:
+        """One learner as it is now among past selves of all."""
+        own = teams[learner]
+        learning = own.seats[: self.learning_seats] if len(teams) == 1 else own.seats
+        occupants = [Occupant(learning, own.agent, add_group_axis(own.behaviour))]
+        for other, team in enumerate(teams):
+            rest = tuple(seat for seat in team.seats if seat not in learning)
+            # Seats that communicate are one past self; others are each one of their own.
+            for seats in [rest] if rest and communicates(team.agent) else [(seat,) for seat in rest]:
+                draw_key = jax.random.fold_in(key, seats[0])
+                past = self._draw(pool.past[other], team.policy, pool.stored, draw_key)
+                occupants.append(Occupant(seats, team.agent, past))
+        return Lineup(tuple(occupants), ((learner, learning),))
 
     def _draw(self, past: PyTree, now: PyTree, stored: Int[Array, ""], key: Key) -> PyTree:
         """Parameters of past selves, leaves [groups, ...]."""
@@ -139,9 +129,6 @@ class AgentReplayBuffer(Matchmaker):
         return jax.tree.map(pick, past, now)
 
 
-def current_occupants(
-    agents: tuple[Agent, ...], params: tuple[PyTree, ...], seating: Seating
-) -> tuple[Occupant, ...]:
-    """Every learner in its own seats, as it is now."""
-    places = zip(seating, agents, params, strict=True)
-    return tuple(Occupant(seats, agent, lead(p)) for seats, agent, p in places)
+def present_selves(teams: tuple[Team, ...]) -> tuple[Occupant, ...]:
+    """Every team in its own seats, as it plays now."""
+    return tuple(Occupant(team.seats, team.agent, add_group_axis(team.behaviour)) for team in teams)

@@ -12,91 +12,102 @@ from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import Key as KeyArray
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.agent import Act, Agent, Simulate, communicates
+from comity.core.batch import Trajectory
 from comity.core.errors import ComityError
-from comity.core.types import Agent, Environment, Occupant, PerSeat, Simulate, Trajectory
+from comity.core.game import Environment, PerSeat
+from comity.core.matchmaker import Occupant
 
-GameKeys = KeyArray[Array, " batch"]
+GameKeys = KeyArray[Array, " game"]
 Keys = PerSeat[GameKeys]
 
 
-class Table(NamedTuple):
-    """A batch of games under way: leaves [batch, ...]; `age` is how many steps each has lasted."""
+class EnvBatch(NamedTuple):
+    """A batch of games under way: leaves [game, ...]; `age` is how many steps each has lasted.
+
+    `acts` says who acts in the next step; empty where everybody always does.
+    """
 
     state: PyTree
     obs: PerSeat[PyTree]
-    alive: PerSeat[Bool[Array, " batch"]]
+    alive: PerSeat[Bool[Array, " game"]]
+    acts: PerSeat[Bool[Array, " game"]]
     carry: PerSeat[PyTree]
-    age: Int[Array, " batch"]
+    age: Int[Array, " game"]
 
 
-def begin(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: Key) -> Table:
+def reset(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: Key) -> EnvBatch:
     """New games, one per batch entry, with every memory at its start."""
     _check_occupants(len(game.seats), occupants, batch)
     state, obs = jax.vmap(game.reset)(jax.random.split(key, batch))
-    return _new_table(game, occupants, state, obs)
+    return _new_games(game, occupants, state, obs)
 
 
-def begin_again(
+def reset_done(
     game: Environment,
     occupants: tuple[Occupant, ...],
-    table: Table,
+    envs: EnvBatch,
     key: Key,
-    over: Bool[Array, " batch"] | None = None,
-) -> Table:
-    """New games where the old ones are over, or everywhere."""
-    batch = table.alive[0].shape[0]
-    ended = jnp.ones(batch, jnp.bool_) if over is None else over
-    fresh = _new_table(
-        game, occupants, *jax.vmap(game.renew)(jax.random.split(key, batch), table.state, ended)
+    done: Bool[Array, " game"] | None = None,
+) -> EnvBatch:
+    """New games where the old ones are done, or everywhere."""
+    batch = envs.alive[0].shape[0]
+    over = jnp.ones(batch, jnp.bool_) if done is None else done
+    fresh = _new_games(
+        game, occupants, *jax.vmap(game.reset_where)(jax.random.split(key, batch), envs.state, over)
     )
-    if over is None:
+    if done is None:
         return fresh
-    return jax.tree.map(lambda new, old: _where(ended, new, old), fresh, table)
+    return jax.tree.map(lambda new, old: _where(over, new, old), fresh, envs)
 
 
-def _new_table(
+def _new_games(
     game: Environment, occupants: tuple[Occupant, ...], state: PyTree, obs: PerSeat[PyTree]
-) -> Table:
+) -> EnvBatch:
     batch = jax.tree.leaves(obs)[0].shape[0]
-    present = jax.vmap(game.present)(state)
-    alive = tuple(jnp.broadcast_to(here, (batch,)) for here in present)
-    memories = _start_memories(occupants, len(game.seats), batch)
-    return Table(state, obs, alive, memories, jnp.zeros(batch, jnp.int32))
+
+    def in_every_game(flags: PerSeat[Array]) -> PerSeat[Array]:
+        return tuple(jnp.broadcast_to(flag, (batch,)) for flag in flags)
+
+    alive = in_every_game(jax.vmap(game.present)(state))
+    acts = in_every_game(jax.vmap(game.acting)(state))
+    memories = _initial_carries(occupants, len(game.seats), batch)
+    return EnvBatch(state, obs, alive, acts, memories, jnp.zeros(batch, jnp.int32))
 
 
 def rollout(
-    game: Environment, occupants: tuple[Occupant, ...], table: Table, key: Key, length: int
-) -> tuple[Trajectory, Table]:
+    game: Environment, occupants: tuple[Occupant, ...], envs: EnvBatch, key: Key, length: int
+) -> tuple[Trajectory, EnvBatch]:
     """Plays `length` steps and returns what happened and the games as they stand then.
 
     Seat i acts with a key of its own that depends only on `key`, the step and i, so the play does not
     depend on which seats share an occupant.
     """
     seats = len(game.seats)
-    batch = int(table.alive[0].shape[0])
+    batch = int(envs.alive[0].shape[0])
     _check_occupants(seats, occupants, batch)
 
     def advance(
-        table: Table, step_input: tuple[Keys, GameKeys, tuple[Key, ...], Array]
-    ) -> tuple[Table, tuple[PyTree, ...]]:
-        act_keys, game_keys, (look_key, reset_key), last = step_input
-        action, carry, extras = _act(occupants, table.obs, table.carry, act_keys)
-        state, step = jax.vmap(game.step)(game_keys, table.state, action)
+        envs: EnvBatch, step_input: tuple[Keys, GameKeys, tuple[Key, ...], Array]
+    ) -> tuple[EnvBatch, tuple[PyTree, ...]]:
+        act_keys, game_keys, (bootstrap_key, reset_key), last = step_input
+        action, carry, extras = _act(occupants, envs.obs, envs.carry, act_keys)
+        state, step = jax.vmap(game.step)(game_keys, envs.state, action)
         done = step.terminated | step.truncated
         ends = jnp.any(done) | jnp.any(jnp.stack([jnp.any(~alive) for alive in step.alive]))
 
-        def look() -> PyTree:
-            return _act(occupants, step.obs, carry, _act_keys(look_key, seats, batch))[2]
+        def act_again() -> PyTree:
+            return _act(occupants, step.obs, carry, _act_keys(bootstrap_key, seats, batch))[2]
 
-        successor = jax.lax.cond(ends | last, look, lambda: jax.tree.map(jnp.zeros_like, extras))
+        bootstrap = jax.lax.cond(ends | last, act_again, lambda: jax.tree.map(jnp.zeros_like, extras))
 
-        def new_games(table: Table) -> Table:
-            return begin_again(game, occupants, table, reset_key, done)
+        def new_games(envs: EnvBatch) -> EnvBatch:
+            return reset_done(game, occupants, envs, reset_key, done)
 
-        after = Table(state, step.obs, step.alive, carry, table.age + 1)
-        after = jax.lax.cond(jnp.any(done), new_games, lambda table: table, after)
-        views = jax.vmap(game.view)(table.state), jax.vmap(game.view)(state)
-        return after, (table.obs, table.alive, action, extras, step, successor, views)
+        after = EnvBatch(state, step.obs, step.alive, step.acts, carry, envs.age + 1)
+        after = jax.lax.cond(jnp.any(done), new_games, lambda envs: envs, after)
+        states = jax.vmap(game.view)(envs.state), jax.vmap(game.view)(state)
+        return after, (envs.obs, envs.alive, envs.acts, action, extras, step, bootstrap, states)
 
     # Keys that every step needs are drawn for all steps at once; the others where they are needed.
     act_key, game_key, *later_keys = jnp.moveaxis(
@@ -105,10 +116,11 @@ def rollout(
     act_keys = jax.vmap(lambda k: _act_keys(k, seats, batch))(act_key)
     game_keys = jax.vmap(lambda k: jax.random.split(k, batch))(game_key)
     inputs = (act_keys, game_keys, tuple(later_keys), jnp.arange(length) == length - 1)
-    after, (obs, alive, action, extras, step, successor, views) = jax.lax.scan(advance, table, inputs)
-    view, next_view = views
-    played = Trajectory(obs, alive, action, extras, table.carry, step, successor, view, next_view, table.age)
-    return played, after
+    after, played = jax.lax.scan(advance, envs, inputs)
+    obs, alive, acts, action, extras, step, bootstrap, (state, next_state) = played
+    return Trajectory(
+        obs, alive, action, extras, envs.carry, step, bootstrap, state, next_state, envs.age, acts
+    ), after
 
 
 def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int) -> Simulate:
@@ -120,9 +132,9 @@ def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int
     def simulate(params: PerSeat[PyTree], key: Key, others: PerSeat[Agent] | None = None) -> Trajectory:
         seated = zip(others or agents, params, strict=True)
         occupants = tuple(Occupant((seat,), agent, own) for seat, (agent, own) in enumerate(seated))
-        begin_key, play_key = jax.random.split(key)
-        table = begin(game, occupants, batch, begin_key)
-        return rollout(game, occupants, table, play_key, length)[0]
+        reset_key, play_key = jax.random.split(key)
+        envs = reset(game, occupants, batch, reset_key)
+        return rollout(game, occupants, envs, play_key, length)[0]
 
     return simulate
 
@@ -142,26 +154,40 @@ def _act(
     extras: list[PyTree] = [None] * seats
     for occupant in occupants:
         groups = group_count(occupant)
-        # Axes: group, seat, game of the slice.
-        act = jax.vmap(jax.vmap(jax.vmap(occupant.agent.act, (None, 0, 0, 0)), (None, 0, 0, 0)))
-        out = act(
+        out = _act_as_team(occupant.agent)(
             occupant.params,
-            _gather([carry[seat] for seat in occupant.seats], groups),
-            _gather([obs[seat] for seat in occupant.seats], groups),
-            _gather([keys[seat] for seat in occupant.seats], groups),
+            _group([carry[seat] for seat in occupant.seats], groups),
+            _group([obs[seat] for seat in occupant.seats], groups),
+            _group([keys[seat] for seat in occupant.seats], groups),
         )
         for i, seat in enumerate(occupant.seats):
             actions[seat], carries[seat], extras[seat] = jax.tree.map(lambda x, i=i: _ungroup(x[:, i]), out)
     return tuple(actions), tuple(carries), tuple(extras)
 
 
-def _start_memories(occupants: tuple[Occupant, ...], seats: int, batch: int) -> PerSeat[PyTree]:
+def _act_as_team(agent: Agent):  # type: ignore[no-untyped-def]
+    """How a team acts in all games at once, leaves [group, seat, game of the slice, ...].
+
+    Seats that do not communicate act as one batch of rows, which is what a processor likes best.
+    """
+    if not communicates(agent):
+        return jax.vmap(jax.vmap(jax.vmap(agent.act, (None, 0, 0, 0)), (None, 0, 0, 0)))
+    in_game = jax.vmap(agent.act_team, (None, 1, 1, 1), 1)
+
+    def act(params: PyTree, carry: PyTree, obs: PyTree, keys: KeyArray[Array, "group seat game"]) -> Act:
+        out: Act = jax.vmap(in_game)(params, carry, obs, keys)
+        return out
+
+    return act
+
+
+def _initial_carries(occupants: tuple[Occupant, ...], seats: int, batch: int) -> PerSeat[PyTree]:
     memories: list[PyTree] = [None] * seats
     for occupant in occupants:
         each = batch // group_count(occupant)
         has_params = bool(jax.tree.leaves(occupant.params))
-        begin_all = jax.vmap(occupant.agent.start) if has_params else occupant.agent.start
-        start = begin_all(occupant.params)
+        initial = occupant.agent.initial_carry
+        start = (jax.vmap(initial) if has_params else initial)(occupant.params)
         if not has_params:
             start = jax.tree.map(lambda x: x[None], start)
         memory = jax.tree.map(lambda x, n=each: jnp.repeat(x, n, axis=0), start)
@@ -176,8 +202,8 @@ def group_count(occupant: Occupant) -> int:
     return int(leaves[0].shape[0]) if leaves else 1
 
 
-def _gather(parts: list[PyTree], groups: int) -> PyTree:
-    """Per-seat batches [batch, ...] as [group, seat, batch / group, ...]."""
+def _group(parts: list[PyTree], groups: int) -> PyTree:
+    """Per-seat batches [game, ...] as [group, seat, game of the slice, ...]."""
 
     def join(*leaves: Array) -> Array:
         cut = [x.reshape((groups, x.shape[0] // groups, *x.shape[1:])) for x in leaves]
@@ -190,7 +216,7 @@ def _ungroup(x: Array) -> Array:
     return x.reshape((x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
-def _where(done: Bool[Array, " batch"], new: Array, old: Array) -> Array:
+def _where(done: Bool[Array, " game"], new: Array, old: Array) -> Array:
     return jnp.where(done.reshape(done.shape + (1,) * (new.ndim - 1)), new, old)
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from comity.core.errors import ComityError, unknown_name
+from comity.core.errors import unknown_name
 
 PREFIX = "zoo:"
 FOLDER = Path(__file__).parent.parent / "zoo"
@@ -27,12 +27,14 @@ def zoo_file(name: str) -> Path:
     return FOLDER / (name.removeprefix(PREFIX) + ".safetensors")
 
 
+def recipe_names() -> list[str]:
+    """The recipes of the zoo, as GAME/AGENT."""
+    return sorted(f"{path.parts[-3]}/{path.parts[-2]}" for path in FOLDER.glob("*/*/experiment.json"))
+
+
 def zoo_recipe(game: str, agent: str) -> Any:
     """The experiment that the zoo's players of an agent in a game come from, as JSON data."""
-    path = FOLDER / game / agent / "experiment.json"
-    if not path.is_file():
-        known = [f"{p.parts[-3]}/{p.parts[-2]}" for p in FOLDER.glob("*/*/experiment.json")]
-        raise ComityError(
-            f"The zoo has no recipe for {agent} in {game}; there are: {', '.join(sorted(known))}."
-        )
-    return json.loads(path.read_text(encoding="utf-8"))
+    name = f"{game}/{agent}"
+    if name not in recipe_names():
+        raise unknown_name("recipe in the zoo", name, recipe_names())
+    return json.loads((FOLDER / name / "experiment.json").read_text(encoding="utf-8"))

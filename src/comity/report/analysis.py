@@ -8,20 +8,13 @@ import matplotlib
 import numpy as np
 
 from comity.core.errors import ComityError
+from comity.evaluate.empirical import empirical_game
 from comity.evaluate.league import League
 from comity.report import html
 from comity.theory import pictures
 from comity.theory.analysis import Report, analyse_league
-from comity.theory.empirical import EmpiricalGame
 
 MOST_EQUILIBRIA = 12  # in a page
-
-
-def empirical_game(league: League) -> EmpiricalGame:
-    """The game whose strategies are the league's players."""
-    # The mean of few and skewed samples can lie outside its bootstrap interval.
-    low, high = np.minimum(league.low, league.mean), np.maximum(league.high, league.mean)
-    return EmpiricalGame.from_league(league.mean, low, high, league.players)
 
 
 def analyse(league: League, resamples: int = 100, seed: int = 0) -> Report:

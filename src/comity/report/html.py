@@ -4,11 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from comity.core import palette
+
+_COLOURS = (
+    f":root {{ color-scheme: light; --paper: {palette.PAPER}; --ink: {palette.INK}; --soft: {palette.SOFT}; "
+    f"--line: {palette.LINE}; --wash: {palette.WASH}; }}"
+)
 _CSS = """
-:root { color-scheme: light; --ink: #1c1f23; --soft: #5a6068; --line: #e3e6ea; --wash: #f6f7f9; }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: var(--ink);
-       background: #fff; margin: 0 auto; padding: 2.2rem 1.2rem 4rem; max-width: 62rem; }
+       background: var(--paper); margin: 0 auto; padding: 2.2rem 1.2rem 4rem; max-width: 62rem; }
 h1 { font-size: 1.9rem; letter-spacing: -.01em; margin: 0 0 .2rem; }
 h2 { font-size: 1.2rem; margin: 2.4rem 0 .6rem; padding-top: 1rem; border-top: 1px solid var(--line); }
 p { margin: .5rem 0; max-width: 46rem; } .lead { color: var(--soft); font-size: 1.05rem; }
@@ -37,7 +42,7 @@ def page(title: str, lead: str, sections: Iterable[str]) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
-<style>{_CSS}</style>
+<style>{_COLOURS}{_CSS}</style>
 </head>
 <body>
 <h1>{escape(title)}</h1>

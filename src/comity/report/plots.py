@@ -12,19 +12,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-COLOURS = ("#2f6db3", "#d1622b", "#3a8f5c", "#8a5bb0", "#b0932f", "#4a9aa5", "#b34f6d", "#6b6f76")
+from comity.core import palette
+
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": "#8a8f98",
-    "axes.labelcolor": "#3c4148",
-    "xtick.color": "#5a6068",
-    "ytick.color": "#5a6068",
+    "axes.edgecolor": palette.EDGE,
+    "axes.labelcolor": palette.LABEL,
+    "xtick.color": palette.SOFT,
+    "ytick.color": palette.SOFT,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e6e8eb",
+    "grid.color": palette.LINE,
     "svg.fonttype": "none",
     "svg.hashsalt": "comity",
     "figure.facecolor": "none",
@@ -49,16 +50,16 @@ def learning_curves(
     """
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-        for colour, (name, curve) in zip(_cycle(len(curves)), curves.items(), strict=True):
+        for colour, (name, curve) in zip(palette.series(len(curves)), curves.items(), strict=True):
             if curve is None:
                 continue
             axes.plot(curve.x, curve.mean, color=colour, label=name, linewidth=1.8)
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         for name, y in (lines or {}).items():
-            axes.axhline(y, color="#9aa0a8", linewidth=0.9, linestyle=(0, (4, 3)))
+            axes.axhline(y, color=palette.GUIDE, linewidth=0.9, linestyle=(0, (4, 3)))
             axes.annotate(
                 name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(-2, 2), fontsize=8,
-                textcoords="offset points", ha="right", color="#7a8088",
+                textcoords="offset points", ha="right", color=palette.FAINT,
             )  # fmt: skip
         axes.set_xlabel("iteration")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -78,7 +79,7 @@ def lines(
     """Points joined by lines, one colour for each name; a name without points keeps its colour."""
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-        for colour, (name, line) in zip(_cycle(len(series)), series.items(), strict=True):
+        for colour, (name, line) in zip(palette.series(len(series)), series.items(), strict=True):
             if line:
                 x, y = zip(*line, strict=True)
                 axes.plot(x, y, color=colour, label=name, marker=marker, linewidth=1.6)
@@ -102,14 +103,16 @@ def heat_map(
     centre = float(np.median(mean))
     with plt.rc_context({**_STYLE, "axes.grid": False}):
         figure, axes = plt.subplots(figsize=(size + 1.2, size), layout="constrained")
-        image = axes.imshow(mean, cmap="RdYlBu", vmin=centre - spread, vmax=centre + spread, aspect="auto")
+        image = axes.imshow(
+            mean, cmap=palette.DIVERGING, vmin=centre - spread, vmax=centre + spread, aspect="auto"
+        )
         shade = image.to_rgba(mean)[..., :3] @ np.asarray([0.299, 0.587, 0.114])
         axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
         axes.set_yticks(range(len(names)), names)
         axes.spines[:].set_visible(False)
         for i in range(len(names)):
             for j in range(len(names)):
-                colour = "#1c1f23" if shade[i, j] > 0.45 else "#ffffff"
+                colour = palette.INK if shade[i, j] > 0.45 else palette.PAPER
                 axes.text(
                     j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color=colour
                 )
@@ -129,13 +132,15 @@ def state_bars(states: Sequence[str], series: Mapping[str, np.ndarray], ylabel: 
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
         width = 0.8 / max(len(series), 1)
-        for k, (colour, (name, values)) in enumerate(zip(_cycle(len(series)), series.items(), strict=True)):
+        for k, (colour, (name, values)) in enumerate(
+            zip(palette.series(len(series)), series.items(), strict=True)
+        ):
             x = np.arange(len(states)) + (k - (len(series) - 1) / 2) * width
             axes.bar(x, np.nan_to_num(values), width * 0.92, color=colour, label=name)
             for place, value in zip(x, values, strict=True):
                 text = "-" if np.isnan(value) else (f"{value:.2f}" if len(series) <= 2 else "")
                 axes.text(
-                    place, np.nan_to_num(value) + 0.02, text, ha="center", fontsize=7.5, color="#5a6068"
+                    place, np.nan_to_num(value) + 0.02, text, ha="center", fontsize=7.5, color=palette.SOFT
                 )
         axes.set_xticks(range(len(states)), list(states))
         axes.set_ylim(0, 1.12)
@@ -146,10 +151,6 @@ def state_bars(states: Sequence[str], series: Mapping[str, np.ndarray], ylabel: 
             axes.legend(frameon=False, fontsize=8, ncols=min(len(series), 4), loc="lower center",
                         bbox_to_anchor=(0.5, 1.0))  # fmt: skip
         return _svg(figure)
-
-
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
 def _svg(figure: Any) -> str:

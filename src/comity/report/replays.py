@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
-from comity.report.plots import COLOURS
+from comity.core import palette
 
 Frame = UInt8[np.ndarray, "height width 3"]
 Draw = Callable[[dict[str, Any]], Frame]
@@ -20,20 +20,20 @@ def draw_coin(step: dict[str, Any]) -> Frame:
     planes = np.asarray(step["obs"][0])
     players = planes.shape[0] // 2
     height, width = planes.shape[1:]
-    image = Image.new("RGB", (width * CELL, height * CELL + 26), "white")
+    image = Image.new("RGB", (width * CELL, height * CELL + 26), palette.PAPER)
     pen = ImageDraw.Draw(image)
     for row in range(height + 1):
-        pen.line([(0, row * CELL), (width * CELL, row * CELL)], fill="#d5d9de")
+        pen.line([(0, row * CELL), (width * CELL, row * CELL)], fill=palette.RULE)
     for column in range(width + 1):
-        pen.line([(column * CELL, 0), (column * CELL, height * CELL)], fill="#d5d9de")
+        pen.line([(column * CELL, 0), (column * CELL, height * CELL)], fill=palette.RULE)
     for owner in range(players):
         for row, column in np.argwhere(planes[players + owner] > 0):
             box = _box(column, row, 0.30)
-            pen.ellipse(box, outline=COLOURS[owner], width=5)
+            pen.ellipse(box, outline=palette.SERIES[owner], width=5)
     for player in range(players):
         for row, column in np.argwhere(planes[player] > 0):
             shift = (player - (players - 1) / 2) * 0.16
-            pen.ellipse(_box(column + shift, row, 0.20), fill=COLOURS[player])
+            pen.ellipse(_box(column + shift, row, 0.20), fill=palette.SERIES[player])
     _write_rewards(pen, step["total"], height * CELL + 6)
     return np.asarray(image)
 
@@ -45,16 +45,16 @@ def draw_negotiation(step: dict[str, Any]) -> Frame:
     values = [obs[items : 2 * items], obs[3 * items : 4 * items]]
     proposals = [np.asarray(action) for action in step["action"]]
     most = max(float(np.max(proposals)), 5.0)
-    image = Image.new("RGB", (max(items * 84, 240), 170), "white")
+    image = Image.new("RGB", (max(items * 84, 240), 170), palette.PAPER)
     pen = ImageDraw.Draw(image)
     for item in range(items):
         for player in range(2):
             left = 14 + item * 84 + player * 32
             tall = 96 * float(proposals[player][item]) / most
             dear = values[player][item] >= values[1 - player][item]
-            colour = COLOURS[player] if dear else _pale(COLOURS[player])
+            colour = palette.SERIES[player] if dear else _pale(palette.SERIES[player])
             pen.rectangle([left, 118 - tall, left + 26, 118], fill=colour)
-            pen.text((left + 4, 122), f"{values[player][item]:.0f}", fill="#3c4148")
+            pen.text((left + 4, 122), f"{values[player][item]:.0f}", fill=palette.LABEL)
     _write_rewards(pen, step["total"], 146)
     return np.asarray(image)
 
@@ -63,14 +63,14 @@ def draw_matrix(step: dict[str, Any]) -> Frame:
     """A matrix game: one column per step so far, one row per player, cooperation light, defection dark."""
     moves = np.asarray(step["history"])
     steps, players = moves.shape
-    image = Image.new("RGB", (max(step["length"] * 22 + 12, 200), players * 30 + 34), "white")
+    image = Image.new("RGB", (max(step["length"] * 22 + 12, 200), players * 30 + 34), palette.PAPER)
     pen = ImageDraw.Draw(image)
     for t in range(steps):
         for player in range(players):
-            colour = _pale(COLOURS[player]) if moves[t, player] == 0 else COLOURS[player]
+            colour = _pale(palette.SERIES[player]) if moves[t, player] == 0 else palette.SERIES[player]
             pen.rectangle([6 + t * 22, 4 + player * 30, 24 + t * 22, 30 + player * 30], fill=colour)
             letter = "C" if moves[t, player] == 0 else "D"
-            ink = "#1c1f23" if moves[t, player] == 0 else "white"
+            ink = palette.INK if moves[t, player] == 0 else palette.PAPER
             pen.text((11 + t * 22, 10 + player * 30), letter, fill=ink)
     _write_rewards(pen, step["total"], players * 30 + 10)
     return np.asarray(image)
@@ -80,12 +80,12 @@ def draw_harvest(step: dict[str, Any]) -> Frame:
     """Commons Harvest: the world as the original draws it, and what each player has eaten."""
     world = Image.fromarray(np.asarray(step["picture"]))
     world = world.resize((world.width * 2, world.height * 2), Image.Resampling.NEAREST)
-    image = Image.new("RGB", (world.width, world.height + 22), "white")
+    image = Image.new("RGB", (world.width, world.height + 22), palette.PAPER)
     image.paste(world, (0, 0))
     pen = ImageDraw.Draw(image)
     place = world.width // len(step["total"])
     for player, total in enumerate(step["total"]):
-        pen.text((6 + player * place, world.height + 5), f"{player + 1}: {total:.0f}", fill="#3c4148")
+        pen.text((6 + player * place, world.height + 5), f"{player + 1}: {total:.0f}", fill=palette.LABEL)
     return np.asarray(image)
 
 
@@ -124,7 +124,7 @@ def strip(pictures: Sequence[Frame], columns: int = 8) -> bytes:
     chosen = list(pictures)[: columns * 2]
     height, width = chosen[0].shape[:2]
     rows = -(-len(chosen) // columns)
-    sheet = Image.new("RGB", (columns * (width + 8), rows * (height + 8)), "white")
+    sheet = Image.new("RGB", (columns * (width + 8), rows * (height + 8)), palette.PAPER)
     for i, picture in enumerate(chosen):
         sheet.paste(Image.fromarray(picture), ((i % columns) * (width + 8), (i // columns) * (height + 8)))
     content = io.BytesIO()
@@ -139,7 +139,7 @@ def _box(column: float, row: float, radius: float) -> list[float]:
 
 def _write_rewards(pen: ImageDraw.ImageDraw, totals: Sequence[float], y: float) -> None:
     for player, total in enumerate(totals):
-        pen.text((8 + player * 64, y), f"{total:+.2f}", fill=COLOURS[player])
+        pen.text((8 + player * 64, y), f"{total:+.2f}", fill=palette.SERIES[player])
 
 
 def _pale(colour: str) -> str:

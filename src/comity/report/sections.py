@@ -67,10 +67,20 @@ def league_section(league: League, notes: str = "") -> str:
         html.figure(plots.heat_map(league.players, league.mean, league.low, league.high), caption),
         html.table(headings, rows),
         html.paragraph(explanation),
+        *(
+            html.figure(plots.heat_map(league.players, table, table, table), _in_role(league, role))
+            for role, table in league.unlike_roles.items()
+        ),
     ]
     if notes:
         parts.insert(0, html.paragraph(notes))
     return html.section("League", *parts)
+
+
+def _in_role(league: League, role: str) -> str:
+    seats = [seat for seat, own in zip(league.seats, league.roles, strict=True) if own == role]
+    where = f"the seat {role}" if seats == [role] else f"the role {role} ({', '.join(seats)})"
+    return f"The row player in {where}, the column player in all other seats: mean reward per step."
 
 
 def behaviour_section(players: Mapping[str, Behaviour], how: str) -> str:

@@ -4,11 +4,40 @@ All functions share four conventions. `reward[t]`, `value[t]` belong to the step
 is the value of the *true* successor of step t, before any reset; `terminated[t]` says that the game ended
 there (the successor is worth nothing); `ended[t]` says that the episode ended there for whatever reason,
 so nothing flows back across it. A truncated step has `ended` but not `terminated`.
+
+`discount` and `gae_lambda` are numbers, or one number per step where not every step counts the same:
+`step_discounts` makes them for games in which a seat waits while others act.
 """
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
+
+from comity.core.tunable import Number
+
+PerStep = float | Float[Array, ""] | Float[Array, " time"]  # one number for all steps, or one for each
+
+
+def step_discounts(
+    next_acts: Bool[Array, "time *rest"],
+    discount: Number,
+    gae_lambda: Number,
+) -> tuple[Float[Array, "time *rest"], Float[Array, "time *rest"]]:
+    r"""Discount and lambda of each step for a seat that does not act in every step.
+
+    .. math:: \gamma_t = \gamma \text{ if the seat acts at } t + 1 \text{ else } 1, \qquad
+              \lambda_t = \lambda \text{ if it acts at } t + 1 \text{ else } 1
+
+    A move and the waiting after it are then one transition of a semi-Markov decision process (Sutton,
+    Precup and Singh, 1999): what is earned while others act belongs to the seat's last own move, time is
+    counted in own moves, and the values of waiting steps cancel out of the advantages of own moves.
+    `next_acts[t]` says whether the seat acts in the successor of step t. Where it always acts, these are
+    `discount` and `gae_lambda` themselves.
+    """
+    return (
+        jnp.where(next_acts, jnp.float32(discount), 1.0),
+        jnp.where(next_acts, jnp.float32(gae_lambda), 1.0),
+    )
 
 
 def td_error(
@@ -16,7 +45,7 @@ def td_error(
     value: Float[Array, " time"],
     next_value: Float[Array, " time"],
     terminated: Bool[Array, " time"],
-    discount: float | Float[Array, ""],
+    discount: PerStep,
 ) -> Float[Array, " time"]:
     r"""One-step temporal differences, :math:`\delta_t = r_t + \gamma V(s_{t+1}) - V(s_t)`."""
     return reward + discount * jnp.where(terminated, 0.0, next_value) - value
@@ -28,18 +57,19 @@ def gae(
     next_value: Float[Array, " time"],
     terminated: Bool[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float | Float[Array, ""],
-    trace: float | Float[Array, ""],
+    discount: PerStep,
+    gae_lambda: PerStep,
 ) -> Float[Array, " time"]:
     r"""Generalised advantage estimation (Schulman et al., 2016, arXiv:1506.02438, equation 16).
 
     .. math:: A_t = \sum_{l \ge 0} (\gamma\lambda)^l \delta_{t+l}
 
-    where the sum stops at the end of the episode. `trace` is :math:`\lambda`: 0 gives the one-step
-    difference, 1 the Monte-Carlo return minus the value (bootstrapped where the clock ran out).
+    where the sum stops at the end of the episode. A `gae_lambda` of 0 gives the one-step difference, 1 the
+    Monte-Carlo return minus the value (bootstrapped where the clock ran out). With numbers per step,
+    :math:`A_t = \delta_t + \gamma_t\lambda_t A_{t+1}`.
     """
     delta = td_error(reward, value, next_value, terminated, discount)
-    return _discounted_backward(delta, jnp.where(ended, 0.0, jnp.float32(discount * trace)))
+    return _discounted_backward(delta, jnp.where(ended, 0.0, jnp.float32(discount * gae_lambda)))
 
 
 def lambda_returns(
@@ -48,11 +78,11 @@ def lambda_returns(
     next_value: Float[Array, " time"],
     terminated: Bool[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float | Float[Array, ""],
-    trace: float | Float[Array, ""],
+    discount: PerStep,
+    gae_lambda: PerStep,
 ) -> Float[Array, " time"]:
     r"""The :math:`\lambda`-return, the target of TD(:math:`\lambda`): advantage plus value."""
-    return value + gae(reward, value, next_value, terminated, ended, discount, trace)
+    return value + gae(reward, value, next_value, terminated, ended, discount, gae_lambda)
 
 
 def discounted_returns(
@@ -60,7 +90,7 @@ def discounted_returns(
     next_value: Float[Array, " time"],
     terminated: Bool[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float | Float[Array, ""],
+    discount: PerStep,
 ) -> Float[Array, " time"]:
     r"""Monte-Carlo returns, :math:`G_t = r_t + \gamma G_{t+1}`, bootstrapped where the clock ran out.
 
@@ -79,8 +109,8 @@ def vtrace(
     terminated: Bool[Array, " time"],
     ended: Bool[Array, " time"],
     ratio: Float[Array, " time"],
-    discount: float,
-    trace: float = 1.0,
+    discount: PerStep,
+    gae_lambda: PerStep = 1.0,
     clip: float = 1.0,
 ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
     r"""V-trace targets and policy-gradient advantages (Espeholt et al., 2018, arXiv:1802.01561).
@@ -88,11 +118,11 @@ def vtrace(
     .. math:: v_t = V(s_t) + \delta_t\rho_t + \gamma c_t (v_{t+1} - V(s_{t+1}))
 
     with :math:`\rho_t = \min(\bar\rho, \pi/\mu)` and :math:`c_t = \lambda\min(1, \pi/\mu)`. The advantage
-    is :math:`\rho_t (r_t + \gamma v_{t+1} - V(s_t))`. With equal policies and `trace` 1, the targets are
-    the Monte-Carlo returns.
+    is :math:`\rho_t (r_t + \gamma v_{t+1} - V(s_t))`. With equal policies and `gae_lambda` 1, the
+    targets are the Monte-Carlo returns. Where a seat waits, `ratio` is 1: nothing was chosen there.
     """
     rho = jnp.minimum(ratio, clip)
-    decay = jnp.where(ended, 0.0, discount * trace * jnp.minimum(ratio, 1.0))
+    decay = jnp.where(ended, 0.0, discount * gae_lambda * jnp.minimum(ratio, 1.0))
     correction = _discounted_backward(rho * td_error(reward, value, next_value, terminated, discount), decay)
     target = value + correction
     # v_{t+1} is known inside an episode; at an end, the successor's own value stands for it.
@@ -102,9 +132,7 @@ def vtrace(
     return target, rho * td_error(reward, value, following, terminated, discount)
 
 
-def past_sum(
-    x: Float[Array, " time"], ended: Bool[Array, " time"], decay: float | Float[Array, ""]
-) -> Float[Array, " time"]:
+def past_sum(x: Float[Array, " time"], ended: Bool[Array, " time"], decay: Number) -> Float[Array, " time"]:
     r"""The discounted sum of what came before in the same episode, :math:`\sum_{k<t} d^{t-k} x_k`."""
 
     def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from comity.core.tunable import Number
 from comity.returns.advantages import episode_time, past_sum
 
 Past = Literal["discounted", "averaged", "separate"]
@@ -25,9 +26,9 @@ CASES: tuple[str, ...] = get_args(Case)
 def past_advantages(
     own: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
     form: Past = "discounted",
-    past_discount: float = 0.9,
+    past_discount: Number = 0.9,
 ) -> Float[Array, " time"]:
     r"""What the interaction was worth to me so far, in one of three forms.
 
@@ -71,6 +72,6 @@ def alignment(
     return term
 
 
-def time_discount(ended: Bool[Array, " time"], discount: float) -> Float[Array, " time"]:
+def time_discount(ended: Bool[Array, " time"], discount: Number) -> Float[Array, " time"]:
     r"""The factor :math:`\gamma^t` of equations 3 and 8, t counted from the start of the episode."""
     return jnp.power(jnp.float32(discount), episode_time(ended))

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from comity.core.tunable import Number
 from comity.returns.advantages import past_sum
 from comity.returns.alignment import time_discount
 
@@ -28,7 +29,7 @@ def dice_objective(
     log_prob: Float[Array, " time"],
     reward: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
 ) -> Float[Array, ""]:
     r"""The discounted return of each episode of the stream, summed (DiCE, section 4).
 
@@ -44,8 +45,8 @@ def loaded_dice_objective(
     log_prob: Float[Array, " time"],
     advantage: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
-    trace: float = 1.0,
+    discount: Number,
+    dice_lambda: float = 1.0,
 ) -> Float[Array, ""]:
     r"""Loaded DiCE: worth 0, with the derivatives of the expected return (Farquhar et al., algorithm 1).
 
@@ -53,10 +54,10 @@ def loaded_dice_objective(
               - \square\big(\sum_{k<t}\lambda^{t-k}\log\pi(a_k|s_k)\big)\Big) A_t
 
     Advantages are constants here. The first derivative is the policy gradient
-    :math:`\sum_t\gamma^t A_t\nabla\log\pi(a_t|s_t)` whatever `trace` (:math:`\lambda`) is; below 1 it
+    :math:`\sum_t\gamma^t A_t\nabla\log\pi(a_t|s_t)` whatever `dice_lambda` is; below 1 it
     shortens the memory of the higher derivatives, which have less variance and some bias then.
     """
-    before = past_sum(log_prob, ended, trace)
+    before = past_sum(log_prob, ended, dice_lambda)
     dependence = magic_box(before + log_prob) - magic_box(before)
     return (time_discount(ended, discount) * dependence * jax.lax.stop_gradient(advantage)).sum()
 
@@ -65,7 +66,7 @@ def loaded_dice_values(
     log_prob: Float[Array, " time"],
     advantage: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
 ) -> Float[Array, " time"]:
     r"""How the value that follows each step depends on what is chosen after it, by loaded DiCE.
 

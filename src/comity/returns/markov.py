@@ -1,4 +1,4 @@
-r"""Exact values of memory-one policies in iterated matrix games, differentiable in the policies.
+r"""Exact values per step of memory-one policies in iterated matrix games, differentiable in the policies.
 
 What all players do depends only on the last joint action, so that play is a Markov chain over joint actions
 with first-step distribution :math:`p` and transitions :math:`T`. At discount :math:`\gamma` the values are
@@ -15,14 +15,16 @@ from string import ascii_lowercase
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from comity.core.tunable import Number
+
 
 def memory_one_values(
     probabilities: Sequence[Float[Array, "states _"]],
     payoffs: Float[Array, "players *actions"],
     views: Int[Array, "players states"],
-    discount: float | Float[Array, ""],
+    discount: Number,
 ) -> Float[Array, " players"]:
-    """What each player earns per step.
+    """What each player earns per step, (1 - discount) times its discounted return.
 
     `probabilities[i]` has a row of action probabilities for each observation of player i; `views[i]` is the
     observation of player i in each state, where state 0 is the start and state 1 + j follows joint action j

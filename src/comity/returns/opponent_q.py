@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from comity.core.tunable import Number
 from comity.returns.advantages import discounted_returns, past_sum
 
 Form = Literal["dice", "n-step", "loaded-dice"]
@@ -29,7 +30,7 @@ def softmax_share(
     estimate: Float[Array, " time"],
     values: Float[Array, "time actions"],
     action: Int[Array, " time"],
-    temperature: float,
+    temperature: Number,
 ) -> Float[Array, " time"]:
     r"""The probability :math:`\hat\pi^2(b_t|s_t)`: a softmax with the estimate for the action taken."""
     taken = jax.nn.one_hot(action, values.shape[-1], dtype=jnp.bool_)
@@ -37,11 +38,11 @@ def softmax_share(
     return jnp.where(taken, jax.nn.softmax(logits), 0.0).sum(axis=-1)
 
 
-def dice_pull(
+def dice_term(
     strength: Float[Array, " time"],
     reward: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
     action_discount: float = 1.0,
 ) -> Float[Array, " time"]:
     r"""The term if :math:`\hat Q_t` is the return made differentiable by DiCE (LOQA, algorithm 2).
@@ -50,16 +51,16 @@ def dice_pull(
 
     with `strength` :math:`w_t = A^1_t(1-\hat\pi^2_t)/\tau` and `action_discount` :math:`\lambda`, which lets
     a reward depend less on what I did long before it. Nothing is added where the clock ran out: with
-    `n_step_pull` and n as long as the episode, the critic's value of the end is.
+    `n_step_term` and n as long as the episode, the critic's value of the end is.
     """
     return past_sum(strength, ended, discount) * _rewards_to_go(reward, ended, discount * action_discount)
 
 
-def loaded_dice_pull(
+def loaded_dice_term(
     strength: Float[Array, " time"],
     advantage: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
 ) -> Float[Array, " time"]:
     r"""The term if :math:`\hat Q_t` is made differentiable by loaded DiCE (LOQA, algorithm 3).
 
@@ -71,12 +72,12 @@ def loaded_dice_pull(
     return past_sum(strength, ended, discount) * advantage
 
 
-def n_step_pull(
+def n_step_term(
     strength: Float[Array, " time"],
     reward: Float[Array, " time"],
     next_value: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
     steps: int,
     action_discount: float = 1.0,
 ) -> Float[Array, " time"]:
@@ -114,7 +115,7 @@ def n_step_returns(
     reward: Float[Array, " time"],
     next_value: Float[Array, " time"],
     ended: Bool[Array, " time"],
-    discount: float,
+    discount: Number,
     steps: int,
 ) -> Float[Array, " time"]:
     r"""Returns of n steps, :math:`\sum_{k=t}^{m}\gamma^{k-t}r_k + \gamma^{m+1-t}V(s_{m+1})`."""
@@ -129,7 +130,7 @@ def n_step_returns(
 
 
 def _rewards_to_go(
-    reward: Float[Array, " time"], ended: Bool[Array, " time"], discount: float
+    reward: Float[Array, " time"], ended: Bool[Array, " time"], discount: Number
 ) -> Float[Array, " time"]:
     r"""What is earned from each step to the end of its episode, :math:`\sum_{k\ge t}\gamma^{k-t}r_k`."""
     return discounted_returns(reward, jnp.zeros_like(reward), ended, ended, discount)

@@ -3,10 +3,12 @@ r"""Policy and value objectives per step, without batch axes; to be maximised un
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from comity.core.tunable import Number
+
 Scalars = Float[Array, "..."]
 
 
-def clipped_surrogate(ratio: Scalars, advantage: Scalars, clip: float) -> Scalars:
+def clipped_surrogate(ratio: Scalars, advantage: Scalars, clip: Number) -> Scalars:
     r"""PPO's pessimistic objective (Schulman et al., 2017, arXiv:1707.06347, equation 7).
 
     .. math:: \min(\rho A, \mathrm{clip}(\rho, 1-\epsilon, 1+\epsilon) A)
@@ -22,7 +24,7 @@ def approximate_kl(log_ratio: Scalars) -> Scalars:
     return jnp.expm1(log_ratio) - log_ratio
 
 
-def clipped_value_loss(value: Scalars, old_value: Scalars, target: Scalars, clip: float) -> Scalars:
+def clipped_value_loss(value: Scalars, old_value: Scalars, target: Scalars, clip: Number) -> Scalars:
     r"""PPO's value loss: the larger of the plain and the clipped squared error, halved."""
     clipped = old_value + jnp.clip(value - old_value, -clip, clip)
     return 0.5 * jnp.maximum(jnp.square(value - target), jnp.square(clipped - target))

@@ -1,16 +1,22 @@
 """Game theory: solve, measure and explain games and populations. Arrays in, arrays out; no learning agents.
 
-Two-player and n-player games in normal form, repeated games, learning dynamics, cooperative games, fair
-division, and empirical games made from a league's payoffs. One solver per module; figures are in
-`comity.theory.pictures`.
+Every name below can be imported from here; the shelves say where to read about it:
+
+- `normal_form`: the payoff tensor, named games, best responses, dominance, security, structure, welfare.
+- `equilibria`: one solver per file: pure, enumerations, Lemke-Howson, n players, quantal, correlated.
+- `dynamics`: replicator, logit, best-response and regret dynamics, fictitious play, Moran process.
+- `cooperative`: coalitional games, Shapley, Banzhaf, core, nucleolus, fair division.
+- `repeated`: memory-one and zero-determinant strategies, folk theorem. Values are per step.
+- `empirical`: leagues as games, alpha-rank, Elo, exploitability, response oracles, social outcomes.
+
+`readers` takes games from files, `analysis` turns them into plain data, `pictures` draws them; `errors` and
+`linear_program` serve all. (`empirical.psro` is the algorithm on abstract payoffs; the one that trains
+players is outside theory.)
 """
 
-from comity.theory.alpha_rank import AlphaRank, alpha_rank
 from comity.theory.analysis import analyse_coalitions, analyse_game, analyse_league
-from comity.theory.banzhaf import banzhaf, banzhaf_index
-from comity.theory.best_response import best_responses, regret
-from comity.theory.best_response_dynamics import run_best_response
-from comity.theory.coalitional import (
+from comity.theory.cooperative.banzhaf import banzhaf, banzhaf_index
+from comity.theory.cooperative.coalitional import (
     CoalitionalGame,
     airport,
     bankruptcy,
@@ -19,20 +25,8 @@ from comity.theory.coalitional import (
     gloves,
     weighted_votes,
 )
-from comity.theory.coalitional_tests import is_balanced, is_convex, is_monotone, is_superadditive
-from comity.theory.core import BalancedWeights, Core, LeastCore, core, in_core, least_core
-from comity.theory.correlated import CorrelatedEquilibrium, correlated_equilibrium, correlated_regret
-from comity.theory.dominance import Dominated, Elimination, dominated_actions, eliminate_dominated
-from comity.theory.elo import Decomposition, Elo, decompose, decompose_win_rates, fit_elo
-from comity.theory.empirical import EmpiricalGame
-from comity.theory.errors import NoConvergenceError, TheoryError
-from comity.theory.exploitability import (
-    LeagueExploitability,
-    exploitability_gap,
-    league_exploitability,
-    nash_conv,
-)
-from comity.theory.fairness import (
+from comity.theory.cooperative.cores import BalancedWeights, Core, LeastCore, core, in_core, least_core
+from comity.theory.cooperative.fairness import (
     Allocation,
     best_alternative,
     best_assignment,
@@ -44,18 +38,30 @@ from comity.theory.fairness import (
     is_proportional,
     welfare_of,
 )
-from comity.theory.fictitious_play import run_fictitious_play
-from comity.theory.files import read_coalitions, read_game, read_league
-from comity.theory.folk_theorem import PayoffRegion, grim_trigger_discount, payoff_region
-from comity.theory.lemke_howson import lemke_howson, lemke_howson_all_labels
-from comity.theory.logit_dynamics import run_logit, run_logit_populations
-from comity.theory.memory_one import BestReply, MemoryOne, best_reply, repeated_values
-from comity.theory.moran import fixation_probabilities, log_fixation, moran_stationary, simulate_moran
-from comity.theory.n_player import distinct_equilibria, search_n_player, solve_n_player
-from comity.theory.named_games import NAMED_GAMES, named_game
-from comity.theory.normal_form import Equilibrium, NormalFormGame, equilibrium
-from comity.theory.nucleolus import nucleolus
-from comity.theory.psro import (
+from comity.theory.cooperative.nucleolus import nucleolus
+from comity.theory.cooperative.properties import is_balanced, is_convex, is_monotone, is_superadditive
+from comity.theory.cooperative.shapley import SampledValue, shapley, shapley_sampled
+from comity.theory.dynamics.best_response_dynamics import run_best_response
+from comity.theory.dynamics.fictitious_play import run_fictitious_play
+from comity.theory.dynamics.logit_dynamics import run_logit, run_logit_populations
+from comity.theory.dynamics.moran import (
+    fixation_probabilities,
+    log_fixation,
+    moran_stationary,
+    simulate_moran,
+)
+from comity.theory.dynamics.regret_matching import RegretMatching, run_regret_matching
+from comity.theory.dynamics.replicator import run_replicator, run_two_populations
+from comity.theory.empirical.alpha_rank import AlphaRank, alpha_rank
+from comity.theory.empirical.elo import Decomposition, Elo, decompose, decompose_win_rates, fit_elo
+from comity.theory.empirical.empirical_game import EmpiricalGame
+from comity.theory.empirical.exploitability import (
+    LeagueExploitability,
+    exploitability_gap,
+    league_exploitability,
+    nash_conv,
+)
+from comity.theory.empirical.psro import (
     Psro,
     Response,
     alpha_rank_meta,
@@ -65,18 +71,28 @@ from comity.theory.psro import (
     psro,
     uniform_meta,
 )
-from comity.theory.pure import is_pure_equilibrium, pure_equilibria
-from comity.theory.quantal_response import QuantalResponse, logit_branch, quantal_response
-from comity.theory.regret_matching import RegretMatching, run_regret_matching
-from comity.theory.replicator import run_replicator, run_two_populations
-from comity.theory.security import Security, security
-from comity.theory.shapley import SampledValue, shapley, shapley_sampled
-from comity.theory.social import cooperation_rate, efficiency, equality, peace, sustainability
-from comity.theory.stackelberg import Commitment, stackelberg
-from comity.theory.structure import is_constant_sum, is_symmetric, is_zero_sum, potential
-from comity.theory.support_enumeration import support_enumeration
-from comity.theory.vertex_enumeration import vertex_enumeration
-from comity.theory.welfare import (
+from comity.theory.empirical.social import cooperation_rate, efficiency, equality, peace, sustainability
+from comity.theory.equilibria.correlated import (
+    CorrelatedEquilibrium,
+    correlated_equilibrium,
+    correlated_regret,
+)
+from comity.theory.equilibria.lemke_howson import lemke_howson, lemke_howson_all_labels
+from comity.theory.equilibria.n_player import distinct_equilibria, search_n_player, solve_n_player
+from comity.theory.equilibria.pure import is_pure_equilibrium, pure_equilibria
+from comity.theory.equilibria.quantal_response import QuantalResponse, logit_branch, quantal_response
+from comity.theory.equilibria.stackelberg import Commitment, stackelberg
+from comity.theory.equilibria.support_enumeration import support_enumeration
+from comity.theory.equilibria.vertex_enumeration import vertex_enumeration
+from comity.theory.equilibria.zero_sum import solve_zero_sum
+from comity.theory.errors import NoConvergenceError, TheoryError
+from comity.theory.normal_form.best_responses import best_responses, regret
+from comity.theory.normal_form.dominance import Dominated, Elimination, dominated_actions, eliminate_dominated
+from comity.theory.normal_form.game import Equilibrium, NormalFormGame, equilibrium
+from comity.theory.normal_form.named_games import NAMED_GAMES, named_game
+from comity.theory.normal_form.security import Security, security
+from comity.theory.normal_form.structure import is_constant_sum, is_symmetric, is_zero_sum, potential
+from comity.theory.normal_form.welfare import (
     Optimum,
     PriceOfSelfishness,
     is_pareto_optimal,
@@ -84,8 +100,10 @@ from comity.theory.welfare import (
     price_of_selfishness,
     social_optimum,
 )
-from comity.theory.zero_determinant import enforce_line, equaliser, extortioner, generous
-from comity.theory.zero_sum import solve_zero_sum
+from comity.theory.readers import read_coalitions, read_game
+from comity.theory.repeated.folk_theorem import PayoffRegion, grim_trigger_discount, payoff_region
+from comity.theory.repeated.memory_one import BestReply, MemoryOne, best_reply, repeated_values
+from comity.theory.repeated.zero_determinant import enforce_line, equaliser, extortioner, generous
 
 __all__ = [
     "NAMED_GAMES",
@@ -193,7 +211,6 @@ __all__ = [
     "quantal_response",
     "read_coalitions",
     "read_game",
-    "read_league",
     "regret",
     "repeated_values",
     "run_best_response",

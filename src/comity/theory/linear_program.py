@@ -16,6 +16,8 @@ PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 
 
 class Solution(NamedTuple):
+    """An optimum with its dual variables."""
+
     point: Float[np.ndarray, " columns"]
     value: float
     upper_duals: Float[np.ndarray, " limits"]  # how much each upper limit is worth, at least 0

@@ -11,16 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.palette import BLUE, GUIDE, INK, PAPER, SEQUENTIAL, VERMILION
+from comity.theory.dynamics.replicator import replicator_velocity, run_replicator, run_two_populations
+from comity.theory.equilibria.vertex_enumeration import vertex_enumeration
 from comity.theory.errors import TheoryError
-from comity.theory.folk_theorem import payoff_region
-from comity.theory.normal_form import Equilibrium, NormalFormGame, numbers
-from comity.theory.replicator import replicator_velocity, run_replicator, run_two_populations
-from comity.theory.vertex_enumeration import vertex_enumeration
+from comity.theory.normal_form.game import Equilibrium, NormalFormGame, numbers
+from comity.theory.repeated.folk_theorem import payoff_region
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-BLUE, ORANGE, GREEN, GREY = "#2b6cb0", "#c05621", "#2f855a", "#a0aec0"
 
 
 def blank(title: str, size: tuple[float, float] = (5.6, 5.2)) -> tuple["Figure", Any]:
@@ -41,20 +40,20 @@ def draw_payoff_region(game: NormalFormGame, equilibria: Sequence[Equilibrium] |
     found = vertex_enumeration(game) if equilibria is None else equilibria
     figure, axes = blank(game.title or "Payoff region")
     for polygon, colour, label in (
-        (region.feasible, GREY, "feasible"),
+        (region.feasible, GUIDE, "feasible"),
         (region.rational, BLUE, "individually rational"),
     ):
         if len(polygon) > 0:
             axes.fill(*polygon.T, facecolor=colour, edgecolor=colour, alpha=0.3, linewidth=2, label=label)
     points = np.unique(game.payoffs.reshape(2, -1).T, axis=0)
-    axes.scatter(*points.T, s=28, color="black", zorder=3, label="pure outcomes")
+    axes.scatter(*points.T, s=28, color=INK, zorder=3, label="pure outcomes")
     for axis, value in (("v", region.minimax[0]), ("h", region.minimax[1])):
         line = axes.axvline if axis == "v" else axes.axhline
         line(value, color=BLUE, linestyle=":", linewidth=1, label="minimax" if axis == "v" else None)
     if found:
         earned = np.array([e.payoffs for e in found])
         axes.scatter(
-            *earned.T, s=110, marker="o", facecolor="none", edgecolor=ORANGE, linewidth=2, zorder=4,
+            *earned.T, s=110, marker="o", facecolor="none", edgecolor=VERMILION, linewidth=2, zorder=4,
             label="equilibria",
         )  # fmt: skip
     axes.set_xlabel(f"payoff of {game.players[0]}")
@@ -97,16 +96,17 @@ def draw_best_responses(game: NormalFormGame) -> "Figure":
     own = response_curve((row[0] - row[1])[::-1])  # at q = 0 the column player plays action 1
     other = response_curve((column[:, 0] - column[:, 1])[::-1])
     axes.plot(own[:, 1], own[:, 0], color=BLUE, linewidth=3, label=f"{game.players[0]}'s best response")
-    axes.plot(other[:, 0], other[:, 1], color=ORANGE, linewidth=3, linestyle="--",
+    axes.plot(other[:, 0], other[:, 1], color=VERMILION, linewidth=3, linestyle="--",
               label=f"{game.players[1]}'s best response")  # fmt: skip
     crossings = np.array([[e.strategies[0][0], e.strategies[1][0]] for e in vertex_enumeration(game)])
-    axes.scatter(*crossings.T, s=90, color="black", zorder=4, clip_on=False, label="extreme equilibria")
+    axes.scatter(*crossings.T, s=90, color=INK, zorder=4, clip_on=False, label="extreme equilibria")
     unit_axes(axes, game)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
 def unit_axes(axes: Any, game: NormalFormGame) -> None:
+    """Axes for both players' probabilities of their first actions."""
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(-0.04, 1.04)
     axes.set_aspect("equal")
@@ -127,7 +127,7 @@ def draw_phase_portrait(game: NormalFormGame, starts: int = 6, steps: int = 600)
     figure, axes = blank(f"Replicator dynamics: {game.title}" if game.title else "Replicator dynamics")
     draw_paths(axes, np.asarray(path_x)[..., 0], np.asarray(path_y)[..., 0])
     found = np.array([[e.strategies[0][0], e.strategies[1][0]] for e in vertex_enumeration(game)])
-    axes.scatter(*found.T, s=80, facecolor="white", edgecolor="black", zorder=4, linewidth=2, clip_on=False)
+    axes.scatter(*found.T, s=80, facecolor=PAPER, edgecolor=INK, zorder=4, linewidth=2, clip_on=False)
     unit_axes(axes, game)
     return figure
 
@@ -172,20 +172,20 @@ def draw_simplex(
     fine = barycentric_grid(40)
     speed = np.linalg.norm(np.asarray(replicator_velocity(scaled, jnp.asarray(fine, scaled.dtype))), axis=1)
     spots = to_triangle(fine)
-    shade = axes.tricontourf(spots[:, 0], spots[:, 1], speed, levels=14, cmap="Greys", alpha=0.55)
+    shade = axes.tricontourf(spots[:, 0], spots[:, 1], speed, levels=14, cmap=SEQUENTIAL, alpha=0.55)
     figure.colorbar(shade, ax=axes, shrink=0.7, label="speed of change")
     coarse = barycentric_grid(8)
     start = coarse[(coarse > 0.01).all(axis=1)]
     paths = to_triangle(np.asarray(run_replicator(scaled, jnp.asarray(start, scaled.dtype), steps, 0.03)))
     draw_paths(axes, paths[..., 0], paths[..., 1])
     edge = to_triangle(np.eye(3)[[0, 1, 2, 0]])
-    axes.plot(*edge.T, color="black", linewidth=1.5)
+    axes.plot(*edge.T, color=INK, linewidth=1.5)
     rest = rest_points(table)
     axes.scatter(
         *to_triangle(rest).T,
         s=60,
-        facecolor="white",
-        edgecolor="black",
+        facecolor=PAPER,
+        edgecolor=INK,
         zorder=4,
         linewidth=1.5,
         clip_on=False,

@@ -6,12 +6,14 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PyTree
 from jaxtyping import PRNGKeyArray as Key
+from jaxtyping import PyTree
 
 from comity.core import spaces
+from comity.core.agent import Act, Agent, Context, Metrics
+from comity.core.batch import TeamBatch
+from comity.core.game import GameSpec, Seat
 from comity.core.spaces import Space
-from comity.core.types import Agent, Experience, Seat
 
 
 class Scripted(Agent):
@@ -23,17 +25,31 @@ class Scripted(Agent):
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
         """The action, and the memory after it."""
 
-    def params(self, state: PyTree) -> PyTree:
+    @abstractmethod
+    def check_seat(self, seat: Seat) -> None:
+        """Raises a `ComityError` that says why if the rule does not fit the seat."""
+
+    @abstractmethod
+    def read_seat(self, seat: Seat) -> PyTree:
+        """What the rule must know of the seat: its parameters."""
+
+    def check(self, spec: GameSpec, seats: tuple[int, ...]) -> None:
+        for seat in spec.team(seats):
+            self.check_seat(seat)
+
+    def init(self, key: Key, spec: GameSpec, seats: tuple[int, ...]) -> PyTree:
+        return self.read_seat(spec.seats[seats[0]])
+
+    def policy(self, state: PyTree) -> PyTree:
         return state
 
-    def start(self, params: PyTree) -> PyTree:
+    def initial_carry(self, params: PyTree) -> PyTree:
         return ()
 
-    def act(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree, PyTree]:
-        action, carry = self.rule(params, carry, obs, key)
-        return action, carry, ()
+    def act(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> Act:
+        return Act(*self.rule(params, carry, obs, key), ())
 
-    def update(self, state: PyTree, experience: Experience, key: Key) -> tuple[PyTree, dict[str, Array]]:
+    def update(self, state: PyTree, batch: TeamBatch, context: Context, key: Key) -> tuple[PyTree, Metrics]:
         return state, {}
 
 
@@ -47,10 +63,10 @@ class SeatSpaces(eqx.Module):
 class Random(Scripted):
     """Draws evenly from all legal actions, in any game."""
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         """Any seat will do."""
 
-    def init(self, key: Key, seat: Seat) -> SeatSpaces:
+    def read_seat(self, seat: Seat) -> SeatSpaces:
         return SeatSpaces(seat.action, seat.observation)
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:

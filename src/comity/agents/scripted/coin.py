@@ -10,8 +10,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Scripted
 from comity.core.errors import ComityError, require
+from comity.core.game import Seat
 from comity.core.spaces import Box, Discrete
-from comity.core.types import Seat
 
 
 class Grid(eqx.Module):
@@ -69,10 +69,10 @@ def walk(grid: Grid, seen: Look, greedy: Bool[Array, ""], key: Key) -> Int[Array
 class CoinPlayer(Scripted):
     """Looks at the grid and walks."""
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         grid_of(seat)
 
-    def init(self, key: Key, seat: Seat) -> Grid:
+    def read_seat(self, seat: Seat) -> Grid:
         return grid_of(seat)
 
 
@@ -105,7 +105,7 @@ class TitForTat(CoinPlayer):
     def __check_init__(self) -> None:
         require(self.revenge >= 1, "revenge", self.revenge, "at least 1")
 
-    def start(self, params: PyTree) -> Memory:
+    def initial_carry(self, params: PyTree) -> Memory:
         return Memory(jnp.int32(-1), jnp.int32(0))
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:

@@ -13,8 +13,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Scripted
 from comity.core.errors import ComityError, require
+from comity.core.game import Seat
 from comity.core.spaces import Bits, Discrete
-from comity.core.types import Seat
 
 WINDOW = Bits((12, 11, 11))
 ROW, COLUMN = 9, 5  # where the player itself is in its window
@@ -45,7 +45,7 @@ class Harvester(Scripted):
 
     zaps: ClassVar[bool] = False
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         fits = seat.observation == WINDOW and isinstance(seat.action, Discrete) and seat.action.n == 8
         if not fits:
             raise ComityError(
@@ -53,8 +53,8 @@ class Harvester(Scripted):
                 f"it or sees pixels."
             )
 
-    def init(self, key: Key, seat: Seat) -> tuple[()]:
-        self.check(seat)
+    def read_seat(self, seat: Seat) -> tuple[()]:
+        self.check_seat(seat)
         return ()
 
     def wants(self, apples: Bool[Array, "11 11"]) -> Bool[Array, "11 11"]:

@@ -16,8 +16,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Scripted
 from comity.core.errors import ComityError, require
+from comity.core.game import Seat
 from comity.core.spaces import Discrete
-from comity.core.types import Seat
 
 COOPERATE, DEFECT = 0, 1
 
@@ -50,10 +50,10 @@ def read_labels(seat: Seat) -> Reading:
 class MemoryStrategy(Scripted):
     """A strategy that reads the last move."""
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         read_labels(seat)
 
-    def init(self, key: Key, seat: Seat) -> PyTree:
+    def read_seat(self, seat: Seat) -> PyTree:
         return read_labels(seat)
 
 
@@ -65,10 +65,10 @@ class MemoryOneStrategy(Scripted):
     def probabilities(self) -> tuple[float, float, float, float, float]:
         """P(cooperate) at the start and after CC, CD, DC, DD, one's own move first."""
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         read_labels(seat)
 
-    def init(self, key: Key, seat: Seat) -> Float[Array, " states"]:
+    def read_seat(self, seat: Seat) -> Float[Array, " states"]:
         reading = read_labels(seat)
         start, both, cheated, cheating, neither = (jnp.float32(p) for p in self.probabilities)
         after = jnp.where(
@@ -192,7 +192,7 @@ class Extortioner(MemoryOneStrategy):
 class TitForTwoTats(MemoryStrategy):
     """Defects only after the other defected twice in a row."""
 
-    def start(self, params: PyTree) -> Int[Array, ""]:
+    def initial_carry(self, params: PyTree) -> Int[Array, ""]:
         return jnp.int32(0)
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
@@ -203,7 +203,7 @@ class TitForTwoTats(MemoryStrategy):
 class GrimTrigger(MemoryStrategy):
     """Cooperates until the other defects once, then never again."""
 
-    def start(self, params: PyTree) -> Bool[Array, ""]:
+    def initial_carry(self, params: PyTree) -> Bool[Array, ""]:
         return jnp.bool_(False)
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:

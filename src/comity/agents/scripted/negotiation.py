@@ -9,8 +9,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Scripted
 from comity.core.errors import ComityError, require
+from comity.core.game import Seat
 from comity.core.spaces import Box
-from comity.core.types import Seat
 
 
 class Bounds(eqx.Module):
@@ -52,10 +52,10 @@ def propose(bounds: Bounds, seen: Look, greedy: Bool[Array, ""]) -> Float[Array,
 class Bidder(Scripted):
     """Reads the values and proposes."""
 
-    def check(self, seat: Seat) -> None:
+    def check_seat(self, seat: Seat) -> None:
         bounds_of(seat)
 
-    def init(self, key: Key, seat: Seat) -> Bounds:
+    def read_seat(self, seat: Seat) -> Bounds:
         return bounds_of(seat)
 
 
@@ -90,7 +90,7 @@ class TitForTat(Bidder):
         require(self.revenge >= 1, "revenge", self.revenge, "at least 1")
         require(0.0 <= self.tolerance <= 1.0, "tolerance", self.tolerance, "between 0 and 1")
 
-    def start(self, params: PyTree) -> Memory:
+    def initial_carry(self, params: PyTree) -> Memory:
         return Memory(jnp.zeros(params.items, jnp.bool_), jnp.int32(0))
 
     def rule(self, params: PyTree, carry: PyTree, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:

@@ -8,54 +8,62 @@ far, and lowers it when it was not: it answers good with good and cannot be expl
 assumption about the others is only that they prefer what has a higher value to them.
 """
 
-from typing import Literal
+import math
+from typing import ClassVar
 
-import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
-from comity.agents.critics import Kind
-from comity.agents.shaping.aligned import AlignedAgent
-from comity.nets.torsos import Network
-from comity.returns.alignment import Case, Past
+from comity.agents.on_policy.a2c import A2C
+from comity.agents.shaping.base import ShapingAgent, Term
+from comity.agents.shaping.opponent_values import OpponentValues, Other, OwnView
+from comity.agents.shaping.past import Discounted, Past, Separate
+from comity.core.errors import require
+from comity.core.tunable import Number
+from comity.learn.critics import Critic
+from comity.learn.optimisers import Adam
+from comity.learn.schedules import Decay
+from comity.returns.alignment import CASES, Case, alignment
 
 
-class AdvantageAlignment(AlignedAgent):
+class Alignment(Term):
+    """Own past advantages times the other's present advantage."""
+
+    past: Past = Discounted()  # how own past advantages are summed
+    masked_cases: tuple[Case, ...] = ()  # cases left out: cooperative, empathetic, vengeful, spiteful
+    past_clip: float = 0.0  # largest sum of past advantages; 0: no limit
+    goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
+
+    tunable: ClassVar[tuple[str, ...]] = (*Term.tunable, "goodwill")
+
+    def __check_init__(self) -> None:
+        for case in self.masked_cases:
+            require(case in CASES, "term.masked_cases", case, f"one of {', '.join(CASES)}")
+        require(self.past_clip >= 0, "term.past_clip", self.past_clip, "at least 0")
+        require(math.isfinite(self.goodwill), "term.goodwill", self.goodwill, "a finite number")
+
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other, discount: Number
+    ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
+        so_far = self.past(own, ended, discount)
+        if self.past_clip > 0:
+            so_far = jnp.clip(so_far, -self.past_clip, self.past_clip)
+        so_far = so_far + self.goodwill
+        return so_far, alignment(so_far, other.advantage, self.masked_cases)
+
+
+LEARNER = A2C(
+    critic=Critic(learning_rate=1e-2, value_coef=1.0, td_lambda=0.9, loss="huber"),
+    optimiser=Adam(epsilon=1e-6),
+    schedule=Decay(decay_from=0.5, max_std=1.0),
+    entropy_coef=0.1,
+)
+TERM = Alignment(past_lambda=0.0, opponent_lambda=0.5, past=Separate())  # as in the published Coin Game
+
+
+class AdvantageAlignment(ShapingAgent):
     """The policy gradient plus the alignment term, one step per rollout."""
 
-    network: Network = eqx.field(default_factory=Network)  # the shape of the policy
-    critic_network: Network = eqx.field(default_factory=Network)  # the shape of the critic
-    critic: Kind = "value"
-    """V; action-value: Q, with V as its mean under the policy; after-state: V that looks ahead to before
-    chance draws, so that luck is no advantage"""
-    opponent_critic: Literal["own-view", "learned", "given"] = "own-view"
-    """where the others' values come from: own critic on their view, learned from their observed rewards,
-    or given by them"""
-    learn_from: Literal["own", "all"] = "all"
-    """the views that an own-view critic learns from: one's own, so that others are valued as if they were
-    oneself, or all, so that they are valued as they are"""
-    weight: float = 1.0  # beta, the weight of the alignment term
-    past: Past = "separate"  # own past advantages: discounted (eq. 8), averaged (eq. 59) or separate
-    past_discount: float = 0.9  # with past separate: further discount of past advantages
-    without: tuple[Case, ...] = ()  # cases left out: cooperative, empathetic, vengeful, spiteful
-    discount: float = 0.96  # what the next step's reward counts
-    discount_time: bool = False  # whether step t counts discount^t, as equations 3 and 8 have it
-    own_trace: float = 0.95  # lambda of own advantages: 0 is TD(0), 1 Monte-Carlo
-    past_trace: float = 0.0  # lambda of own past advantages in the alignment term
-    opponent_trace: float = 0.5  # lambda of the others' advantages
-    critic_trace: float = 0.9  # lambda of the value critic's targets
-    value_unit: float = 1.0  # what one unit of the critic is worth: the size of values, if they are large
-    normalise: Literal["none", "scale", "standardise"] = "none"  # advantages by their spread, or fully
-    advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
-    past_clip: float = 0.0  # largest sum of past advantages; 0 for no limit
-    goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
-    entropy: float = 0.1  # weight of the entropy bonus
-    final_entropy: float = 1.0  # share of the entropy weight left at the end
-    learning_rate: float = 1e-3  # step size of the policy
-    final_learning_rate: float = 1.0  # share of it left at the end
-    critic_learning_rate: float = 1e-2  # step size of the critic
-    final_critic_learning_rate: float = 1.0  # share of it left at the end
-    decay_from: float = 0.5  # share of the training after which these fall to their final shares
-    critic_first: float = 0.0  # share of the training in which only the critic learns
-    target_rate: float = 1.0  # how fast the slow critic follows (1: no slow copy, .01: an EMA of .99)
-    spread: float = 1.0  # largest standard deviation of continuous actions, before squashing
-    final_spread: float = 1.0  # share of it left at the end
-    max_gradient: float = 1.0  # largest norm of the gradients
+    learner: A2C = LEARNER  # the policy gradient
+    term: Alignment = TERM  # what is added to its advantages
+    opponent_values: OpponentValues = OwnView()  # where the others' values come from

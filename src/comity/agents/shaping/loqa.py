@@ -9,38 +9,35 @@ and why no graph of all pairs of steps is needed, are in `returns/opponent_q.py`
 """
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from comity.agents.shaping.actor_critic import Other, ShapingActorCritic
+from comity.agents.on_policy.a2c import A2C
+from comity.agents.shaping.base import ShapingAgent, Term
+from comity.agents.shaping.opponent_values import Learned, OpponentValues, Other, OwnView
 from comity.core.errors import require
-from comity.nets.torsos import Network
+from comity.core.tunable import Number
+from comity.learn.critics import Critic
+from comity.learn.optimisers import Adam
+from comity.learn.schedules import Decay
 from comity.returns.advantages import past_sum
 from comity.returns.opponent_q import (
-    FORMS,
     Form,
-    dice_pull,
-    loaded_dice_pull,
-    n_step_pull,
+    dice_term,
+    loaded_dice_term,
     n_step_returns,
+    n_step_term,
     softmax_share,
 )
 
 
-class LOQA(ShapingActorCritic):
-    """An actor-critic that differentiates through the others' softmax over their action values."""
+class OpponentQ(Term):
+    """The gradient through the other's softmax over its action values, as a change of the advantage."""
 
-    network: Network = eqx.field(default_factory=Network)  # the shape of the policy
-    critic_network: Network = eqx.field(default_factory=Network)  # the shape of the critic of actions
-    opponent_critic: Literal["own-view", "given"] = "own-view"
-    """where the others' action values come from: own critic on their view, or given by them"""
-    learn_from: Literal["own", "all"] = "all"
-    """the views that an own-view critic learns from: one's own, so that others are valued as if they were
-    oneself, or all, so that they are valued as they are"""
+    past_lambda: float = 0.0  # lambda of own past advantages in the term: 0 is TD(0), 1 Monte-Carlo
+    opponent_lambda: float = 0.5  # lambda of the others' advantages
     form: Form = "loaded-dice"
     """how the others' returns are made differentiable: dice, n-step (a return of n steps and then the
     critic's value, by dice), or loaded-dice (through advantages)"""
@@ -49,69 +46,65 @@ class LOQA(ShapingActorCritic):
     temperature: float = 1.0  # of the others' softmax over their action values
     partition: Literal["differentiated", "constant"] = "differentiated"
     """whether the gradient goes through the softmax's sum; constant gives Advantage Alignment"""
-    weight: float = 1.0  # of the shaping term; 1 in the paper
     past_discount: float = 1.0  # with loaded-dice: further discount of own past advantages; 1 in the paper
     goodwill: float = 0.0  # with loaded-dice: added to past advantages, how kindly others are met at first
-    discount: float = 0.96  # what the next step's reward counts
-    discount_time: bool = False  # whether step t counts discount^t
-    own_trace: float = 0.95  # lambda of own advantages: 0 is TD(0), 1 Monte-Carlo
-    past_trace: float = 0.0  # lambda of own past advantages in the shaping term
-    opponent_trace: float = 0.5  # lambda of the others' advantages
-    critic_trace: float = 0.0  # lambda of the critic's targets: 0 is SARSA
-    normalise: Literal["none", "scale", "standardise"] = "none"  # advantages by their spread, or fully
-    advantage_clip: float = 0.0  # largest advantage after normalising; 0 for no limit
-    entropy: float = 0.1  # weight of the entropy bonus
-    final_entropy: float = 1.0  # share of the entropy weight left at the end
-    learning_rate: float = 1e-3  # step size of the policy
-    final_learning_rate: float = 1.0  # share of it left at the end
-    critic_learning_rate: float = 1e-2  # step size of the critic
-    final_critic_learning_rate: float = 1.0  # share of it left at the end
-    decay_from: float = 0.5  # share of the training after which these fall to their final shares
-    critic_first: float = 0.0  # share of the training in which only the critic learns
-    target_rate: float = 0.05  # how fast the slow critic follows (1: no slow copy, .01: an EMA of .99)
-    max_gradient: float = 1.0  # largest norm of the gradients
+
+    tunable: ClassVar[tuple[str, ...]] = (*Term.tunable, "temperature", "past_discount", "goodwill")
 
     def __check_init__(self) -> None:
-        require(self.form in FORMS, "form", self.form, f"one of {', '.join(FORMS)}")
-        require(self.steps >= 1, "steps", self.steps, "at least 1")
-        require(self.temperature > 0, "temperature", self.temperature, "above 0")
-        for name in ("action_discount", "past_discount", "critic_trace"):
+        require(self.steps >= 1, "term.steps", self.steps, "at least 1")
+        require(self.temperature > 0, "term.temperature", self.temperature, "above 0")
+        for name in ("action_discount", "past_discount"):
             share = getattr(self, name)
-            require(0.0 <= share <= 1.0, name, share, "between 0 and 1")
-        require(math.isfinite(self.goodwill), "goodwill", self.goodwill, "a finite number")
+            require(0.0 <= share <= 1.0, f"term.{name}", share, "between 0 and 1")
+        require(math.isfinite(self.goodwill), "term.goodwill", self.goodwill, "a finite number")
 
-    @property
-    def action_trace(self) -> float:
-        return self.critic_trace
-
-    def pull(
-        self, own: Float[Array, "time stream"], ended: Bool[Array, "time stream"], other: Other
-    ) -> tuple[Float[Array, "time stream"], Float[Array, "time stream"]]:
-        return jax.vmap(self._pull_stream, in_axes=1, out_axes=1)(own, ended, other)
-
-    def _pull_stream(
-        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other, discount: Number
     ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
         strength = own / self.temperature
         if self.partition == "differentiated":
-            estimate = self._estimate(ended, other)
+            estimate = self._estimate(ended, other, discount)
             strength = strength * (1.0 - softmax_share(estimate, other.each, other.action, self.temperature))
-        so_far = past_sum(strength, ended, self.discount)
+        so_far = past_sum(strength, ended, discount)
         if self.form == "loaded-dice":
-            decay = self.discount * self.past_discount
-            pull = loaded_dice_pull(strength, other.advantage, ended, decay)
-            return so_far, pull + self.goodwill * other.advantage
+            term = loaded_dice_term(strength, other.advantage, ended, discount * self.past_discount)
+            return so_far, term + self.goodwill * other.advantage
         if self.form == "dice":
-            return so_far, dice_pull(strength, other.reward, ended, self.discount, self.action_discount)
-        return so_far, n_step_pull(
-            strength, other.reward, other.next_value, ended, self.discount, self.steps, self.action_discount
+            return so_far, dice_term(strength, other.reward, ended, discount, self.action_discount)
+        return so_far, n_step_term(
+            strength, other.reward, other.next_value, ended, discount, self.steps, self.action_discount
         )
 
-    def _estimate(self, ended: Bool[Array, " time"], other: Other) -> Float[Array, " time"]:
+    def _estimate(self, ended: Bool[Array, " time"], other: Other, discount: Number) -> Float[Array, " time"]:
         """The value of what the other did, from what was played."""
         if self.form == "loaded-dice":
             return other.returns
         if self.form == "dice":
             nothing = jnp.zeros_like(other.reward)
-            return n_step_returns(other.reward, nothing, ended, self.discount, ended.shape[0])
-        return n_step_returns(other.reward, other.next_value, ended, self.discount, self.steps)
+            return n_step_returns(other.reward, nothing, ended, discount, ended.shape[0])
+        return n_step_returns(other.reward, other.next_value, ended, discount, self.steps)
+
+
+LEARNER = A2C(
+    critic=Critic(
+        kind="action-value", learning_rate=1e-2, value_coef=1.0, td_lambda=0.0, target_tau=0.05, loss="huber"
+    ),
+    optimiser=Adam(epsilon=1e-6),
+    schedule=Decay(decay_from=0.5),
+    entropy_coef=0.1,
+)
+
+
+class LOQA(ShapingAgent):
+    """An actor-critic that differentiates through the others' softmax over their action values."""
+
+    learner: A2C = LEARNER  # the policy gradient, with a critic of actions
+    term: OpponentQ = OpponentQ()  # what is added to its advantages
+    opponent_values: OpponentValues = OwnView()  # where the others' action values come from
+
+    def __check_init__(self) -> None:
+        kind = self.learner.critic.kind
+        require(kind == "action-value", "learner.critic.kind", kind, "action-value")
+        learned = isinstance(self.opponent_values, Learned)
+        require(not learned, "opponent_values", "learned", "own-view or given: sums tell nothing of actions")

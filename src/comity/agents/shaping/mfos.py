@@ -6,19 +6,15 @@ without knowing their parameters' derivatives, and may well extort naive learner
 learning can be played through again and again.
 """
 
-import equinox as eqx
-
-from comity.agents.gradient.ppo import PPO
-from comity.nets.torsos import Network
+from comity.agents.on_policy.ppo import PPO
+from comity.learn.schedules import Decay
 
 
 class MFOS(PPO):
     """PPO with settings for meta-games: a long view, little noise, and several passes over each rollout."""
 
-    network: Network = eqx.field(default_factory=Network)  # the shape of policy and critic
-    learning_rate: float = 1e-3  # Adam's step size
-    final_learning_rate: float = 0.1  # share of the learning rate left at the end, reached linearly
+    schedule: Decay = Decay(final_learning_rate=0.1)  # what is left of rates and bonuses at the end
     discount: float = 0.99  # what the next inner episode's reward counts
     epochs: int = 4  # passes over each rollout
-    minibatches: int = 4  # parts of a rollout, each of whole sequences
-    entropy: float = 0.001  # weight of the entropy bonus
+    minibatches: int = 4  # parts of a rollout, each of whole games
+    entropy_coef: float = 0.001  # weight of the entropy bonus

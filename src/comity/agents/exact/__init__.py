@@ -1,0 +1,1 @@
+"""Learners on exact values: LOLA, SOS and their kin in iterated matrix games."""

@@ -1,1 +1,0 @@
-"""Learners by policy gradient."""

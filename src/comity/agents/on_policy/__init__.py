@@ -1,0 +1,1 @@
+"""Learners by policy gradient, from what they have just played."""

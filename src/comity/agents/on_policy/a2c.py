@@ -1,0 +1,66 @@
+r"""Advantage actor-critic (Mnih et al., 2016, arXiv:1602.01783), synchronous.
+
+.. math:: \nabla J = E\Big[\sum_t A_t \nabla\log\pi(a_t|s_t)\Big] + c_H \nabla H - c_V \nabla (V - G)^2 / 2
+"""
+
+import jax
+import optax
+from jaxtyping import Array, Float
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.on_policy.base import ActorCriticAgent, LearnerState, Shape, refuse_minibatches
+from comity.core.agent import Context, Metrics
+from comity.core.batch import TeamBatch
+from comity.learn.critic_net import CriticNet
+from comity.learn.critic_values import CriticBatch, critic_values
+from comity.learn.critics import CriticTargets
+from comity.learn.policies import Policy
+from comity.returns.surrogates import weighted_mean
+
+
+class A2C(ActorCriticAgent):
+    """One gradient step per rollout on the advantage-weighted log-probabilities.
+
+    Policy and critic are unrolled once: the advantages are measured from the very values that learn.
+    """
+
+    def __check_init__(self) -> None:
+        refuse_minibatches(self.normalise_advantages)
+
+    def learn(
+        self,
+        state: LearnerState,
+        batch: TeamBatch,
+        read: CriticBatch,
+        shape: Shape,
+        context: Context,
+        key: Key,
+    ) -> tuple[LearnerState, Metrics]:
+        entropy_weight = self.entropy_weight(context.progress)
+
+        def loss(policy: Policy, critic: CriticNet) -> tuple[Float[Array, ""], tuple[Metrics, CriticTargets]]:
+            unrolled = policy.torso.unroll(batch.carry[0], batch.obs, batch.resets)
+            if self.critic.shared and read.inputs is batch.obs:
+                now = critic_values(critic, policy.torso, read, unrolled)
+            else:
+                now = self.values(critic, policy, read)
+            fixed = jax.lax.stop_gradient(now)
+            shaped = shape(fixed)
+            distribution = policy.of(unrolled[0], batch.obs)
+            log_prob = distribution.log_prob(batch.extras.raw)
+            gain = weighted_mean(jax.lax.stop_gradient(shaped.advantage) * log_prob, batch.decides)
+            entropy = weighted_mean(distribution.entropy(), batch.decides)
+            slow = self.slow_values(state, now, read)
+            targets = self.critic.targets(fixed, slow, read, self.discount)
+            value_loss = self.critic.error(critic, now, targets, read)
+            total = -gain - entropy_weight * entropy + self.critic.value_coef * value_loss
+            metrics = {"loss": total, "entropy": entropy, "value_loss": value_loss, **shaped.metrics}
+            return total, (metrics, targets)
+
+        gradients, (metrics, targets) = jax.grad(loss, argnums=(0, 1), has_aux=True)(
+            state.policy, state.critic
+        )
+        state = self.apply_gradients(state, gradients, context.progress)
+        state = self.renormalise(state, targets, read)  # for the next update: this one's values are known
+        norm = optax.tree.norm(gradients[0])
+        return self._update_statistics(state, batch, read), {**metrics, "gradient_norm": norm}

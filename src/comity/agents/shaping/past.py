@@ -1,0 +1,70 @@
+"""What the interaction was worth to me so far: forms of the sum of own past advantages."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+from comity.core.errors import require
+from comity.core.registry import Registry, Row
+from comity.core.tunable import Number
+from comity.returns.alignment import past_advantages
+
+PASTS = Registry(
+    "form of the past",
+    {
+        "discounted": Row(
+            "comity.agents.shaping.past:Discounted", "as the game discounts (equations 8 and 10)"
+        ),
+        "averaged": Row("comity.agents.shaping.past:Averaged", "the mean so far (equation 59)"),
+        "separate": Row("comity.agents.shaping.past:Separate", "with a further discount of its own"),
+    },
+)
+
+
+class Past(eqx.Module):
+    """The sum of own past advantages along one stream; it never reaches across the end of an episode."""
+
+    options: ClassVar[Registry] = PASTS
+
+    @abstractmethod
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], discount: Number
+    ) -> Float[Array, " time"]:
+        """What came before each step."""
+
+
+class Discounted(Past):
+    r""":math:`\gamma\sum_{k<t}\gamma^{t-k}A_k` (equations 8 and 10 of the paper)."""
+
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], discount: Number
+    ) -> Float[Array, " time"]:
+        return past_advantages(own, ended, discount, "discounted")
+
+
+class Averaged(Past):
+    r""":math:`\frac{1}{1+t}\sum_{k<t}A_k` (equation 59), t counted from the start of the episode."""
+
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], discount: Number
+    ) -> Float[Array, " time"]:
+        return past_advantages(own, ended, discount, "averaged")
+
+
+class Separate(Past):
+    r""":math:`\gamma\sum_{k<t}(\gamma d)^{t-k}A_k`, as in the published runs of the Coin Game."""
+
+    past_discount: float = 0.9  # d, the further discount of past advantages
+
+    tunable: ClassVar[tuple[str, ...]] = ("past_discount",)
+
+    def __check_init__(self) -> None:
+        share = self.past_discount
+        require(0.0 <= share <= 1.0, "past_discount", share, "between 0 and 1")
+
+    def __call__(
+        self, own: Float[Array, " time"], ended: Bool[Array, " time"], discount: Number
+    ) -> Float[Array, " time"]:
+        return past_advantages(own, ended, discount, "separate", self.past_discount)

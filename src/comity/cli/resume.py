@@ -1,0 +1,72 @@
+"""`comity train --resume RUN_FOLDER`: what changes when a run goes on."""
+
+import dataclasses
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from comity.cli.train_settings import trust_named
+from comity.core.errors import require
+from comity.training.folder import RunFolder
+from comity.training.options import Options
+
+
+@dataclass
+class Resume:
+    """Goes on with a run."""
+
+    folder: tyro.conf.Positional[Path]  # the run folder
+    iterations: int | None = None  # train up to this many iterations instead
+    schedule_iterations: int | None = None  # plan schedules anew, for this many; by default as planned
+    checkpoint_seconds: float | None = None  # time between two checkpoints; by default as before
+    keep: int | None = None  # how many checkpoints are kept; by default as before
+    tensorboard: bool | None = None  # whether to write TensorBoard event files; by default as before
+    wandb: str | None = None  # project on Weights & Biases; by default as before
+    hooks: tuple[str, ...] | None = None  # further hooks: NAME or MODULE:CLASS; by default as before
+    json: bool = False  # print one JSON object at the end, and no progress bar
+
+
+def resume(arguments: list[str]) -> tuple[RunFolder, Options, bool]:
+    """The run folder, locked and planned anew if asked for, its options, and whether JSON is printed."""
+    settings = tyro.cli(Resume, args=arguments, prog="comity train --resume")
+    folder = RunFolder.open(settings.folder)
+    changes: dict[str, Any] = {
+        "checkpoint_seconds": settings.checkpoint_seconds,
+        "keep": settings.keep,
+        "tensorboard": settings.tensorboard,
+        "wandb": settings.wandb,
+        "hooks": settings.hooks,
+    }
+    trust_named(settings.hooks or ())
+    given = {name: value for name, value in changes.items() if value is not None}
+    options = dataclasses.replace(Options.of(folder), **given)
+    options.check()
+    folder.acquire()
+    if settings.iterations is not None or settings.schedule_iterations is not None:
+        _plan_anew(folder, settings.iterations, settings.schedule_iterations)
+    return folder, options, settings.json
+
+
+def _plan_anew(folder: RunFolder, iterations: int | None, schedule_iterations: int | None) -> None:
+    before = folder.experiment()
+    done = max((int(path.stem) for path in folder.checkpoints()), default=0)
+    iterations = before.iterations if iterations is None else iterations
+    require(iterations >= done, "iterations", iterations, f"at least the {done} already done")
+    after = before.with_iterations(iterations, schedule_iterations)
+    folder.replan(after)
+    if after.schedule_length != before.schedule_length and done:
+        warning = (
+            f"Schedules were planned for {before.schedule_length} iterations and from iteration {done} on "
+            f"follow a plan for {after.schedule_length}."
+        )
+        print(f"warning: {warning}", file=sys.stderr)
+        folder.add_metadata(warnings=[*folder.metadata().get("warnings", []), warning])
+    elif after.schedule_length < after.iterations:
+        print(
+            f"Schedules end at iteration {after.schedule_length}, as planned, and stay where they end; "
+            f"--schedule-iterations {after.iterations} would stretch them.",
+            file=sys.stderr,
+        )

@@ -1,0 +1,35 @@
+"""The colours of all pictures and pages, as plain data.
+
+The series are seven of the colours of Okabe and Ito, "Color universal design", 2008, with a brown in place of
+their yellow, which cannot be seen on white. Any two differ by at least 16 in CIELAB for people with normal
+sight, protanopia, deuteranopia and tritanopia; `tests/core/test_palette.py` measures it.
+"""
+
+BLUE = "#0072b2"
+VERMILION = "#d55e00"
+GREEN = "#009e73"
+PURPLE = "#cc79a7"
+ORANGE = "#e69f00"
+SKY = "#56b4e9"
+INK = "#1c1f23"  # also the darkest text
+BROWN = "#7a4b1e"
+
+SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, INK, BROWN)  # in the order in which names take them
+
+PAPER = "#ffffff"
+LABEL = "#3c4148"  # text beside a picture, from dark to light
+SOFT = "#5a6068"
+FAINT = "#7a8088"
+EDGE = "#8a8f98"  # lines, from dark to light
+GUIDE = "#9aa0a8"
+RULE = "#d5d9de"
+LINE = "#e3e6ea"
+WASH = "#f6f7f9"
+
+DIVERGING = "RdYlBu"  # Matplotlib's names of scales: around a middle, and from nothing to much
+SEQUENTIAL = "Greys"
+
+
+def series(count: int) -> list[str]:
+    """A colour for each of `count` names; after the eighth they begin again."""
+    return [SERIES[i % len(SERIES)] for i in range(count)]

@@ -1,0 +1,26 @@
+"""Zero-sum: the cycle of three."""
+
+import numpy as np
+from jaxtyping import Float
+
+from comity.games.horizon import check_horizon
+from comity.games.matrix.iterated import IteratedMatrixGame
+
+
+class RockPaperScissors(IteratedMatrixGame):
+    """Rock beats scissors, scissors beat paper, paper beats rock."""
+
+    stake: float = 1.0  # what the loser pays the winner
+    horizon: int | None = 16  # steps in an episode
+
+    def __check_init__(self) -> None:
+        check_horizon(self.horizon)
+
+    @property
+    def payoffs(self) -> Float[np.ndarray, "players *actions"]:
+        first = self.stake * np.asarray([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]], np.float32)
+        return np.stack([first, -first])
+
+    @property
+    def action_labels(self) -> tuple[str, ...]:
+        return ("R", "P", "S")

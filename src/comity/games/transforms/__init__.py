@@ -1,0 +1,9 @@
+"""Games made from games: rewards shared or shaped, a time limit, hands that tremble, padded seats."""
+
+from comity.games.transforms.base import Transform as Transform
+from comity.games.transforms.padded_seats import PaddedSeats as PaddedSeats
+from comity.games.transforms.shaped_reward import ShapedReward as ShapedReward
+from comity.games.transforms.shared_reward import SharedReward as SharedReward
+from comity.games.transforms.time_limit import TimeLimit as TimeLimit
+from comity.games.transforms.time_limit import with_horizon as with_horizon
+from comity.games.transforms.trembling_hand import TremblingHand as TremblingHand

@@ -1,0 +1,46 @@
+"""What all transforms share: a game around another one."""
+
+from jaxtyping import Array, Bool, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.core.game import Environment, PerSeat, Seat, TimeStep
+
+
+class Transform(Environment):
+    """A game that passes everything on to another one; subclasses change what they are about."""
+
+    game: Environment
+
+    @property
+    def family(self) -> str:
+        return self.game.family
+
+    @property
+    def seats(self) -> PerSeat[Seat]:
+        return self.game.seats
+
+    @property
+    def symmetric(self) -> bool:
+        return self.game.symmetric
+
+    def reset(self, key: Key) -> tuple[PyTree, PerSeat[PyTree]]:
+        return self.game.reset(key)
+
+    def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
+        return self.game.step(key, state, actions)
+
+    def reset_where(self, key: Key, state: PyTree, over: Bool[Array, ""]) -> tuple[PyTree, PerSeat[PyTree]]:
+        return self.game.reset_where(key, state, over)
+
+    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
+        return self.game.present(state)
+
+    def acting(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
+        return self.game.acting(state)
+
+    @property
+    def resumable(self) -> bool:
+        return self.game.resumable
+
+    def view(self, state: PyTree) -> PyTree:
+        return self.game.view(state)

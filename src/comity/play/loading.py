@@ -1,0 +1,60 @@
+"""Players by name: scripted ones, the zoo's, and those of files and run folders."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+
+from comity.core.agent import Player
+from comity.core.errors import ComityError, require
+from comity.core.game import Environment
+from comity.play.player_file import SavedPlayer, read_player
+from comity.play.specs import make_agent, make_game
+from comity.play.zoo import zoo_file
+
+
+def scripted_player(name: str, game: Environment | None = None, seat: int = 0) -> Player:
+    """A scripted player, or one of your own, for a seat of a game, by default the prisoner's dilemma."""
+    game = make_game("prisoners-dilemma") if game is None else game
+    agent = make_agent(name, game)
+    if agent.learns:
+        raise ComityError(f"{name} learns: train it first, and give the run folder or the player file.")
+    spec, seats = game.spec, (min(seat, len(game.seats) - 1),)
+    agent.check(spec, seats)
+    return Player(agent, agent.policy(agent.init(jax.random.key(0), spec, seats)))
+
+
+def zoo_player(name: str) -> Player:
+    """A trained player of the zoo, by its name `zoo:GAME/AGENT/SEED`."""
+    return read_player(zoo_file(name)).player
+
+
+def player_for(files: Sequence[Path], seat: int, where: Path, game: Environment | None = None) -> Player:
+    """The player of a seat among the files of a run.
+
+    Who was trained in the seat; else who was trained where one sees and does the same. Of one player alone,
+    who lets it play says whether it can.
+    """
+    saved = [read_player(file) for file in files]
+    if not saved:
+        raise ComityError(f"{where} has no players yet: let the run finish, or stop it with Ctrl-C.")
+    return _trained_for(saved, game, seat, where).player
+
+
+def _trained_for(saved: list[SavedPlayer], game: Environment | None, seat: int, where: Path) -> SavedPlayer:
+    if len(saved) == 1:
+        return saved[0]
+    for found in saved:
+        if seat in found.seats:
+            return found
+    seats = saved[0].spec.seats if game is None else game.seats
+    require(0 <= seat < len(seats), "seat", seat, f"between 0 and {len(seats) - 1}")
+    place = seats[seat]
+    for found in saved:
+        own = found.spec.seats[found.seat]
+        if (own.observation, own.action) == (place.observation, place.action):
+            return found
+    raise ComityError(
+        f"{where} has no player for the seat {place.name!r}: nobody was trained there, or where one sees and "
+        f"does the same."
+    )

@@ -1,0 +1,1 @@
+"""How populations and players move: replicator, logit, fictitious play, regret matching, Moran process."""

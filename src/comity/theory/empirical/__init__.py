@@ -1,0 +1,1 @@
+"""Games made from measured payoffs: leagues, rankings, exploitability, response oracles, outcomes."""

@@ -1,0 +1,113 @@
+"""Dominated actions and their iterated elimination, for n players.
+
+Action a of player i is strictly dominated if some mixture p of their other actions earns more whatever
+the others do:
+
+    sum_k p_k u_i(k, s) > u_i(a, s)   for all s in A_-i,
+
+and weakly dominated if it earns at least as much for all s and more for some s.
+
+1. Compare with every other pure action.
+2. If none dominates, look for a mixture by a linear program: maximise the smallest gain over s (strict),
+   or the sum of gains subject to none being negative (weak).
+3. Iterated elimination removes all dominated actions of all players at once and starts again on the game
+   that is left. The order does not matter for strict dominance; for weak dominance it can.
+
+Source: Osborne and Rubinstein, "A Course in Game Theory", 1994, sections 4.2 and 4.3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from comity.theory.linear_program import minimise, probabilities, solved
+from comity.theory.normal_form.game import NormalFormGame
+
+TOLERANCE = 1e-9  # of the payoff range
+
+
+class Dominated(NamedTuple):
+    """An action that a mixture of others dominates."""
+
+    player: int
+    action: int
+    by: Float[np.ndarray, " actions"]  # the mixture that dominates it
+
+
+class Elimination(NamedTuple):
+    """What iterated elimination leaves, and what went in each round."""
+
+    game: NormalFormGame  # what is left
+    kept: tuple[tuple[int, ...], ...]  # each player's remaining actions, as numbered in the first game
+    rounds: tuple[tuple[Dominated, ...], ...]  # what went in each round, numbered in that round's game
+
+
+def dominated_actions(
+    game: NormalFormGame, player: int, strict: bool = True, mixed: bool = True
+) -> list[Dominated]:
+    """The dominated actions of `player`, each with a mixture that dominates it."""
+    table = np.moveaxis(game.payoffs[player], player, 0).reshape(game.num_actions[player], -1)
+    table = table / (float(np.ptp(table)) or 1.0)
+    found: list[Dominated] = []
+    for action in range(len(table)):
+        by = pure_dominator(table, action, strict)
+        if by is None and mixed and len(table) > 2:
+            by = mixed_dominator(table, action, strict)
+        if by is not None:
+            found.append(Dominated(player, action, by))
+    return found
+
+
+def pure_dominator(table: np.ndarray, action: int, strict: bool) -> np.ndarray | None:
+    """Another action that dominates `action`, as a mixture."""
+    gains = table - table[action]
+    if strict:
+        better = gains.min(axis=1) > TOLERANCE
+    else:
+        better = (gains.min(axis=1) >= -1e-12) & (gains.max(axis=1) > TOLERANCE)
+    return np.eye(len(table))[int(better.argmax())] if better.any() else None
+
+
+def mixed_dominator(table: np.ndarray, action: int, strict: bool) -> np.ndarray | None:
+    """A mixture of other actions that dominates `action`."""
+    others = [k for k in range(len(table)) if k != action]
+    gains = (table[others] - table[action]).T  # [what the others do, own other action]
+    states, choices = gains.shape
+    if strict:  # maximise d with gains @ p >= d
+        solution = minimise(
+            np.append(np.zeros(choices), -1.0),
+            np.column_stack([-gains, np.ones(states)]),
+            np.zeros(states),
+            np.append(np.ones(choices), 0.0)[None],
+            np.ones(1),
+            [(0, None)] * choices + [(None, None)],
+        )
+    else:  # maximise the sum of gains with gains @ p >= 0
+        solution = minimise(-gains.sum(0), -gains, np.zeros(states), np.ones((1, choices)), np.ones(1))
+        if solution is None:
+            return None
+    solution = solved(solution, "a dominating mixture")
+    if -solution.value <= TOLERANCE:
+        return None
+    mixture = np.zeros(len(table))
+    mixture[others] = probabilities(solution.point[:choices])
+    return mixture
+
+
+def eliminate_dominated(game: NormalFormGame, strict: bool = True, mixed: bool = True) -> Elimination:
+    """Remove dominated actions until there are none."""
+    kept = [list(range(k)) for k in game.num_actions]
+    rounds: list[tuple[Dominated, ...]] = []
+    left = game
+    while True:
+        gone = tuple(d for i in range(game.num_players) for d in dominated_actions(left, i, strict, mixed))
+        if not gone:
+            return Elimination(left, tuple(tuple(actions) for actions in kept), tuple(rounds))
+        rounds.append(gone)
+        stays = [
+            [a for a in range(k) if not any(d.player == i and d.action == a for d in gone)]
+            for i, k in enumerate(left.num_actions)
+        ]
+        left = left.restrict(stays)
+        kept = [[actions[a] for a in stay] for actions, stay in zip(kept, stays, strict=True)]

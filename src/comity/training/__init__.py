@@ -1,0 +1,1 @@
+"""Training: experiments as values, the jitted loop, one driver with hooks, executors and populations."""

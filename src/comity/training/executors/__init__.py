@@ -1,0 +1,1 @@
+"""Executors: where runs are carried out; one file each, one row in the table."""

@@ -1,0 +1,35 @@
+"""One run in a process of its own: trains a run folder and prints a JSON line per report.
+
+Used by `Processes`: python -m comity.training.executors.worker RUN_FOLDER OPTIONS_AS_JSON
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from comity.core.errors import ComityError
+from comity.training.folder import RunFolder
+from comity.training.options import Options
+from comity.training.runner import run
+from comity.training.stopping import Stopped
+
+
+def main() -> int:
+    """Trains to the end; exit code 2 and a sentence on standard error if it cannot."""
+
+    def report(iteration: int, metrics: dict[str, float]) -> None:
+        print(json.dumps({"iteration": iteration, "metrics": metrics}), flush=True)
+
+    try:
+        options = Options.from_data(json.loads(sys.argv[2]), "options")
+        run(RunFolder.open(Path(sys.argv[1])), options, report)
+    except Stopped:
+        return 0
+    except ComityError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""The jitted training loop: rollouts, memories, updates and opponents for many iterations in one call."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.agents.scripted.base import Random
+from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
+from comity.core.batch import TeamBatch, Trajectory, team_batch
+from comity.core.game import PerSeat
+from comity.core.matchmaker import Lineup, Occupant, Team
+from comity.play.rollout import EnvBatch, reset, reset_done, rollout, simulator
+from comity.training.experiment import Experiment
+from comity.training.metrics import UPDATES
+
+
+class RunState(NamedTuple):
+    """All that a run is: saved whole, and enough to go on bit by bit.
+
+    `learners`, `memories` and `tuned` have one entry per team, `envs` one per lineup. `tuned` are the
+    settings that may change during the run, by name; they stand in for those of the experiment.
+    """
+
+    iteration: Int[Array, ""]
+    key: Key
+    learners: tuple[PyTree, ...]
+    memories: tuple[PyTree, ...]
+    pool: PyTree
+    envs: tuple[EnvBatch, ...]
+    tuned: tuple[dict[str, Float[Array, ""]], ...]
+
+
+def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
+    """The state before the first iteration; `seed` stands in for the experiment's own."""
+    seed = experiment.seed if seed is None else seed
+    key, learner_key, env_key = jax.random.split(jax.random.key(seed), 3)
+    spec = experiment.game.spec
+    learners = tuple(
+        agent.init(jax.random.fold_in(learner_key, i), spec, seats)
+        for i, (agent, seats) in enumerate(zip(experiment.agents, experiment.seating, strict=True))
+    )
+    pool = experiment.matchmaker.init(_policies(experiment, learners))
+    lineups = _lineups(experiment, learners, pool, jax.random.fold_in(key, 0), jnp.float32(0.0))
+    envs = [
+        reset(experiment.game, lineup.occupants, experiment.batch, jax.random.fold_in(env_key, number))
+        for number, lineup in enumerate(lineups)
+    ]
+    if experiment.warm_up:
+        learners, envs = _warm_up(experiment, lineups, learners, envs, jax.random.fold_in(env_key, len(envs)))
+    memories = tuple(_empty_memories(experiment, lineups, tuple(envs)))
+    return RunState(jnp.int32(0), key, learners, memories, pool, tuple(envs), experiment.tuned())
+
+
+def advance(experiment: Experiment, state: RunState, count: int) -> tuple[RunState, Metrics]:
+    """`count` iterations, and their metrics with leaves [count]."""
+    experiment = experiment.with_tuned(state.tuned)
+    if not experiment.game.resumable:
+        state = state._replace(envs=_new_episodes(experiment, state))
+    return jax.lax.scan(lambda s, _: iterate(experiment, s), state, None, length=count)
+
+
+def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]:
+    """One iteration: play, learn, remember."""
+    key = jax.random.fold_in(state.key, state.iteration)
+    match_key, play_key, learn_key = jax.random.split(key, 3)
+    progress = _progress(experiment, state)
+    lineups = _lineups(experiment, state.learners, state.pool, match_key, progress)
+    metrics: Metrics = {}
+    learners, memories, envs = list(state.learners), list(state.memories), []
+    for number, lineup in enumerate(lineups):
+        played, after = rollout(
+            experiment.game, lineup.occupants, state.envs[number], jax.random.fold_in(play_key, number),
+            experiment.unroll,
+        )  # fmt: skip
+        envs.append(after)
+        metrics |= _play_metrics(experiment, played, lineup)
+        for i, seats in lineup.learning:
+            agent = experiment.agents[i]
+            batch = team_batch(played, seats)
+            context = _context(experiment, agent, progress, lineup)
+            learners[i], memories[i], report = _learn(
+                agent, learners[i], memories[i], batch, context, _learner_key(learn_key, i, number, lineups)
+            )
+            prefix = f"{_label(experiment, i)}/" if len(learners) > 1 else ""
+            metrics |= {f"{prefix}{name}": value for name, value in report.items()}
+    policies = _policies(experiment, tuple(learners))
+    metrics["finite"] = _all_finite(policies).astype(jnp.float32)
+    pool = experiment.matchmaker.remember(state.pool, policies, state.iteration)
+    after_state = RunState(
+        state.iteration + 1, state.key, tuple(learners), tuple(memories), pool, tuple(envs), state.tuned
+    )
+    return after_state, metrics
+
+
+def _learner_key(key: Key, learner: int, number: int, lineups: tuple[Lineup, ...]) -> Key:
+    """The key of a learner's update; one that learns from several lineups draws anew in each."""
+    own = jax.random.fold_in(key, learner)
+    earlier = [i for lineup in lineups[:number] for i, _ in lineup.learning]
+    return jax.random.fold_in(own, number) if learner in earlier else own
+
+
+def players(experiment: Experiment, state: RunState) -> PerSeat[Player]:
+    """The players that a run has trained so far, one per seat."""
+    by_seat: list[Player | None] = [None] * len(experiment.game.seats)
+    policies = _policies(experiment, state.learners)
+    for agent, places, own in zip(experiment.agents, experiment.seating, policies, strict=True):
+        for seat in places:
+            by_seat[seat] = Player(agent, own)
+    return tuple(player for player in by_seat if player is not None)
+
+
+def _learn(
+    agent: Agent, state: PyTree, memory: PyTree, batch: TeamBatch, context: Context, key: Key
+) -> tuple[PyTree, PyTree, Metrics]:
+    """The learner and its memory after a rollout, with as many updates as the memory asks for.
+
+    With a memory that is not ready at once, the metric `updates` says how many there were; where there were
+    none, the other metrics are not a number (see `comity.training.metrics`).
+    """
+    store = agent.memory
+    memory = store.add(memory, batch)
+    ready = store.ready(memory)
+    if store.updates == 1 and ready is True:
+        state, metrics = agent.update(state, store.sample(memory, key), context, key)
+        return state, store.keep(memory), metrics
+
+    def update(state: PyTree, key: Key) -> tuple[PyTree, Metrics]:
+        sample_key, update_key = jax.random.split(key)
+        state, metrics = agent.update(state, store.sample(memory, sample_key), context, update_key)
+        return state, {name: value.astype(jnp.float32) for name, value in metrics.items()}
+
+    keys = jax.random.split(key, store.updates)
+    shapes = jax.eval_shape(update, state, keys[0])[1]
+    nothing = jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), shapes)
+
+    def maybe(state: PyTree, key: Key) -> tuple[PyTree, Metrics]:
+        return jax.lax.cond(ready, update, lambda state, _: (state, nothing), state, key)
+
+    state, metrics = jax.lax.scan(maybe, state, keys)
+    made = jnp.where(ready, jnp.float32(store.updates), jnp.float32(0.0))
+    means = jax.tree.map(lambda x: x.mean(axis=0), metrics)
+    return state, store.keep(memory), {**means, UPDATES: made}
+
+
+def _warm_up(
+    experiment: Experiment,
+    lineups: tuple[Lineup, ...],
+    learners: tuple[PyTree, ...],
+    envs: list[EnvBatch],
+    key: Key,
+) -> tuple[tuple[PyTree, ...], list[EnvBatch]]:
+    """All seats play at random; each learner observes its own rollout, then sits down with empty memories."""
+    game, spec = experiment.game, experiment.game.spec
+    states = list(learners)
+    after_all = []
+    for number, (lineup, before) in enumerate(zip(lineups, envs, strict=True)):
+        own_key = jax.random.fold_in(key, number)
+        at_random = tuple(
+            Occupant((i,), Random(), add_group_axis(Random().init(own_key, spec, (i,))))
+            for i in range(len(game.seats))
+        )
+        seated = before._replace(carry=((),) * len(game.seats))
+        played, after = rollout(game, at_random, seated, own_key, experiment.warm_up)
+        after_all.append(after._replace(carry=before.carry))
+        for i, seats in lineup.learning:
+            states[i] = experiment.agents[i].observe(states[i], team_batch(played, seats))
+    return tuple(states), after_all
+
+
+def _empty_memories(
+    experiment: Experiment, lineups: tuple[Lineup, ...], envs: tuple[EnvBatch, ...]
+) -> list[PyTree]:
+    """The memories of all teams before anything was played; teams that do not learn have none."""
+    memories: list[PyTree] = [()] * len(experiment.agents)
+    for lineup, env in zip(lineups, envs, strict=True):
+        for i, seats in lineup.learning:
+
+            def play(env: EnvBatch, lineup: Lineup = lineup, seats: tuple[int, ...] = seats) -> TeamBatch:
+                played = rollout(experiment.game, lineup.occupants, env, jax.random.key(0), experiment.unroll)
+                return team_batch(played[0], seats)
+
+            memories[i] = experiment.agents[i].memory.init(jax.eval_shape(play, env))
+    return memories
+
+
+def _new_episodes(experiment: Experiment, state: RunState) -> tuple[EnvBatch, ...]:
+    """New episodes everywhere, from the iteration's key: what a run does that goes on in another process."""
+    key = jax.random.fold_in(jax.random.fold_in(state.key, state.iteration), 1)
+    match_key, reset_key = jax.random.split(key)
+    progress = _progress(experiment, state)
+    lineups = _lineups(experiment, state.learners, state.pool, match_key, progress)
+    return tuple(
+        reset_done(experiment.game, lineup.occupants, env, jax.random.fold_in(reset_key, number))
+        for number, (lineup, env) in enumerate(zip(lineups, state.envs, strict=True))
+    )
+
+
+def _progress(experiment: Experiment, state: RunState) -> Float[Array, ""]:
+    return jnp.minimum(state.iteration.astype(jnp.float32) / experiment.schedule_length, 1.0)
+
+
+def _policies(experiment: Experiment, learners: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
+    return tuple(agent.policy(state) for agent, state in zip(experiment.agents, learners, strict=True))
+
+
+def _lineups(
+    experiment: Experiment, learners: tuple[PyTree, ...], pool: PyTree, key: Key, progress: Array
+) -> tuple[Lineup, ...]:
+    teams = tuple(
+        Team(seats, agent, agent.policy(state), agent.behaviour(state, progress))
+        for seats, agent, state in zip(experiment.seating, experiment.agents, learners, strict=True)
+    )
+    return experiment.matchmaker.lineups(pool, teams, key)
+
+
+def _context(experiment: Experiment, agent: Agent, progress: Array, lineup: Lineup) -> Context:
+    """What the learner may see beyond its batch, and nothing that it does not declare to need."""
+    by_seat = {seat: occupant for occupant in lineup.occupants for seat in occupant.seats}
+    everyone = [by_seat[seat] for seat in range(len(by_seat))]
+    needs = agent.needs
+    simulate = None
+    if "simulate" in needs:
+        agents = tuple(occupant.agent for occupant in everyone)
+        simulate = simulator(experiment.game, agents, experiment.batch, experiment.unroll)
+    return Context(
+        progress,
+        others=tuple(occupant.params for occupant in everyone) if "others" in needs else None,
+        simulate=simulate,
+        values=experiment.game.exact_returns if "values" in needs else None,
+    )
+
+
+def _play_metrics(experiment: Experiment, played: Trajectory, lineup: Lineup) -> Metrics:
+    """Mean reward per step: overall for learners that share parameters, else seat by seat.
+
+    Where the length of episodes varies, also how many ended.
+    """
+    rewards = [reward.mean() for reward in played.step.reward]
+    metrics = _reward_metrics(experiment, rewards, lineup)
+    if experiment.game.horizon is None:
+        ends = (played.step.terminated | played.step.truncated).astype(jnp.float32)
+        metrics["episodes"] = ends.sum()
+    return metrics
+
+
+def _reward_metrics(experiment: Experiment, rewards: list[Array], lineup: Lineup) -> Metrics:
+    learning = sorted(seat for _, own in lineup.learning for seat in own)
+    if len(experiment.agents) == 1:
+        own = jnp.stack([rewards[seat] for seat in learning]).mean()
+        others = [reward for seat, reward in enumerate(rewards) if seat not in learning]
+        return {"reward": own} | ({"opponents_reward": jnp.stack(others).mean()} if others else {})
+    if len(lineup.learning) == sum(agent.learns for agent in experiment.agents):
+        seats = experiment.game.seats
+        return {f"reward/{seat.name}": reward for seat, reward in zip(seats, rewards, strict=True)}
+    return {
+        f"reward/{_label(experiment, i)}": jnp.stack([rewards[seat] for seat in seats]).mean()
+        for i, seats in lineup.learning
+    }
+
+
+def _label(experiment: Experiment, learner: int) -> str:
+    """A name for a learner in metrics: that of its first seat."""
+    return experiment.game.seats[experiment.seating[learner][0]].name
+
+
+def _all_finite(tree: PyTree) -> Bool[Array, ""]:
+    checks = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))]
+    return jnp.all(jnp.stack(checks)) if checks else jnp.bool_(True)

@@ -1,0 +1,56 @@
+"""Hooks and populations by their name on the command line, with settings behind it."""
+
+import dataclasses
+import json
+from typing import Any
+
+from comity.core.errors import ComityError, bad_value
+from comity.core.registry import Registry
+from comity.core.settings import build
+
+
+def name_in(spec: str) -> str:
+    """The name, or MODULE:CLASS, in a name with settings."""
+    return spec.partition(",")[0]
+
+
+def make_named(spec: str, registry: Registry, base: type[Any]) -> Any:
+    """What `NAME` or `MODULE:CLASS` stands for; settings follow as `,field=value`.
+
+    Values are JSON, or texts as they are: `early-stop,metric=loss,minimise=true,patience=20`; of a tuple,
+    with a plus between them: `halving,rates=0.1+0.01`. A class of the user's own is loaded only if the user
+    named it (see `comity.core.trust`).
+    """
+    kind = registry.kind
+    name, *given = spec.split(",")
+    settings = {}
+    for setting in given:
+        field, equals, value = setting.partition("=")
+        if not equals:
+            raise bad_value(kind, spec, "NAME or MODULE:CLASS, with settings as in early-stop,target=0.5")
+        settings[field.replace("-", "_")] = _value(value)
+    cls: Any = registry.load(name)
+    if not issubclass(cls, base):
+        raise ComityError(
+            f"The {kind} {name} is not a class that inherits from {base.__module__}.{base.__name__}."
+        )
+    fields: bool = dataclasses.is_dataclass(cls)
+    if settings and not fields:
+        raise ComityError(f"The {kind} {name} is not a dataclass, so it takes no settings.")
+    try:
+        return build(cls, settings, name, _as_it_is) if fields else cls()
+    except TypeError:
+        raise ComityError(f"The {kind} {name} needs settings that cannot be given by name.") from None
+
+
+def _as_it_is(kind: type[Any], data: Any, path: str, default: Any) -> Any:
+    return data
+
+
+def _value(text: str) -> Any:
+    if "+" in text[1:] and "e+" not in text:
+        return [_value(part) for part in text.split("+")]
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

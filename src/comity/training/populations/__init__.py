@@ -1,0 +1,1 @@
+"""Populations: which runs belong together, and which runs follow from their results."""

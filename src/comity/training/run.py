@@ -1,0 +1,48 @@
+"""A run that has ended: its folder, its experiment, its players and what was logged."""
+
+from pathlib import Path
+from typing import Any
+
+from comity.core.agent import Player
+from comity.core.errors import ComityError
+from comity.core.game import PerSeat
+from comity.training import loop
+from comity.training.experiment import Experiment
+from comity.training.folder import RunFolder
+from comity.training.loop import RunState
+
+
+class Run:
+    """A run that has ended. Without a folder it has players and no metrics.
+
+    Players are read from the run's newest checkpoint if they were trained in another process.
+    """
+
+    def __init__(
+        self, experiment: Experiment, folder: RunFolder | None, state: RunState | None = None
+    ) -> None:
+        self.experiment = experiment
+        self._folder = folder
+        self._players = None if state is None else loop.players(experiment, state)
+
+    @property
+    def folder(self) -> Path:
+        """The path of the run folder."""
+        if self._folder is None:
+            raise ComityError("This run was trained without a folder.")
+        return self._folder.path
+
+    @property
+    def players(self) -> PerSeat[Player]:
+        """The trained players, one per seat."""
+        if self._players is None:
+            state, complaints = self._folder.restore(self.experiment) if self._folder else (None, [])
+            if state is None:
+                raise ComityError(f"This run has no checkpoint to read players from. {' '.join(complaints)}")
+            self._players = loop.players(self.experiment, state)
+        return self._players
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """What was logged, one row per chunk."""
+        return [] if self._folder is None else self._folder.metrics()

@@ -1,0 +1,63 @@
+"""The colours of series can be told apart, whatever cones an eye has."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from comity.core import palette
+
+# Linear RGB as seen with one kind of cone missing: Machado, Oliveira and Fernandes, 2009, severity 1.
+SIGHT = {
+    "normal": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(colour: str) -> np.ndarray:
+    """Linear RGB of "#rrggbb"."""
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIELAB of linear RGB under daylight (D65)."""
+    xyz = TO_XYZ @ np.clip(rgb, 0, 1) / np.array([0.95047, 1.0, 1.08883])
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def least_difference(colours: tuple[str, ...], sight: np.ndarray) -> float:
+    return min(
+        float(np.linalg.norm(lab(sight @ linear(a)) - lab(sight @ linear(b))))
+        for a, b in combinations(colours, 2)
+    )
+
+
+def test_lab_of_known_colours() -> None:
+    np.testing.assert_allclose(lab(linear("#ffffff")), [100, 0, 0], atol=0.05)
+    np.testing.assert_allclose(lab(linear("#ff0000")), [53.24, 80.09, 67.20], atol=0.1)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_series_differ_for_every_sight(sight: str) -> None:
+    assert least_difference(palette.SERIES, SIGHT[sight]) > 16
+
+
+@pytest.mark.parametrize("colour", palette.SERIES)
+def test_series_are_seen_on_paper(colour: str) -> None:
+    brightness = float(TO_XYZ[1] @ linear(colour))
+    assert 1.05 / (brightness + 0.05) > 2.2
+
+
+def test_names_after_the_last_colour_begin_again() -> None:
+    assert palette.series(10) == [*palette.SERIES, *palette.SERIES[:2]]
