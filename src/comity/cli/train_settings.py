@@ -119,7 +119,8 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
         )
     share = {"auto": None, "all": True, "none": False}[settings.share]
     groups = tuple(_seats(group) for group in settings.groups)
-    if recipe is not None and share is None and not groups:
+    same_seats = recipe is not None and len(settings.game.seats) == len(recipe.game.seats)
+    if same_seats and share is None and not groups:
         groups = recipe.seating
     return make_experiment(
         _with_rewards(settings.game, settings.rewards),
