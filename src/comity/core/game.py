@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import ComityError
+from comity.core.scene import Drawing
 from comity.core.spaces import Box, Space
 from comity.core.tunable import Number
 
@@ -135,8 +136,15 @@ class Environment(eqx.Module):
         return True
 
     def view(self, state: PyTree) -> PyTree:
-        """The privileged view, for centralised critics and pictures; by default the whole state."""
+        """The privileged view, for centralised critics; by default the whole state."""
         return state
+
+    def draw(self, state: PyTree) -> Drawing:
+        """What a state looks like: a scene, a text, or an array [height, width, 3] of bytes; None: nothing.
+
+        Called on the host with a concrete state, never inside a compiled program.
+        """
+        return None
 
     def exact_returns(
         self, probabilities: PerSeat[Float[Array, "observations _"]], discount: Number

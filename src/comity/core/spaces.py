@@ -5,7 +5,7 @@ that one call serves a single observation as well as a whole trajectory.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ class Discrete:
     """One of `n` choices, an integer from 0 to n - 1, each with an optional label for people."""
 
     n: int
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = field(default=(), compare=False)  # for people: spaces are equal without them
 
     def __post_init__(self) -> None:
         if self.n < 1:

@@ -136,7 +136,7 @@ class CommonsHarvest(Environment):
         return state, self.observed(state)
 
     def step(self, key: Key, state: HarvestState, actions: PerSeat[PyTree]) -> tuple[HarvestState, TimeStep]:
-        return self.outcome(state, jnp.stack(actions).astype(jnp.int32), self.draw(key))
+        return self.outcome(state, jnp.stack(actions).astype(jnp.int32), self.draw_chance(key))
 
     def outcome(
         self, state: HarvestState, action: Int[Array, " players"], chance: Chance
@@ -230,7 +230,7 @@ class CommonsHarvest(Environment):
         """1 for who may zap, 0.5 for who may after the next step, 0 for others."""
         return jnp.where(state.away == 0, 1.0 - state.cooldown.astype(jnp.float32) / COOLDOWN, 0.0)
 
-    def draw(self, key: Key) -> Chance:
+    def draw_chance(self, key: Key) -> Chance:
         """All that is random in a step."""
         own, n = self.layout, self.players
         order_key, place_key, facing_key, growth_key, end_key = jax.random.split(key, 5)

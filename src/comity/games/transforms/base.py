@@ -4,6 +4,7 @@ from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Drawing
 
 
 class Transform(Environment):
@@ -32,15 +33,22 @@ class Transform(Environment):
     def reset_where(self, key: Key, state: PyTree, over: Bool[Array, ""]) -> tuple[PyTree, PerSeat[PyTree]]:
         return self.game.reset_where(key, state, over)
 
+    def inner(self, state: PyTree) -> PyTree:
+        """The state of the game inside."""
+        return state
+
     def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.present(state)
+        return self.game.present(self.inner(state))
 
     def acting(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.acting(state)
+        return self.game.acting(self.inner(state))
 
     @property
     def resumable(self) -> bool:
         return self.game.resumable
 
     def view(self, state: PyTree) -> PyTree:
-        return self.game.view(state)
+        return self.game.view(self.inner(state))
+
+    def draw(self, state: PyTree) -> Drawing:
+        return self.game.draw(self.inner(state))

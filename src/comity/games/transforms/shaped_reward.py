@@ -44,11 +44,8 @@ class ShapedReward(Transform):
         inner, obs = self.game.reset_where(key, state.inner, over)
         return ShapedState(inner, obs), obs
 
-    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.present(state.inner)
-
-    def acting(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.acting(state.inner)
+    def inner(self, state: PyTree) -> PyTree:
+        return state.inner
 
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         inner, step = self.game.step(key, state.inner, actions)
@@ -61,6 +58,3 @@ class ShapedReward(Transform):
             )
         reward = tuple(jnp.asarray(own, jnp.float32) for own in paid)
         return ShapedState(inner, step.obs), step._replace(reward=reward)
-
-    def view(self, state: PyTree) -> PyTree:
-        return self.game.view(state.inner)

@@ -39,20 +39,14 @@ class TimeLimit(Transform):
         inner, obs = self.game.reset_where(key, state.inner, over)
         return TimedState(inner, jnp.int32(0)), obs
 
-    def present(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.present(state.inner)
-
-    def acting(self, state: PyTree) -> PerSeat[Bool[Array, ""]]:
-        return self.game.acting(state.inner)
+    def inner(self, state: PyTree) -> PyTree:
+        return state.inner
 
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         inner, step = self.game.step(key, state.inner, actions)
         time = state.time + 1
         over = jnp.bool_(False) if self.horizon is None else time >= self.horizon
         return TimedState(inner, time), step._replace(truncated=step.truncated | over)
-
-    def view(self, state: PyTree) -> PyTree:
-        return self.game.view(state.inner)
 
 
 def with_horizon(game: Environment, horizon: int | None) -> Environment:
