@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-claims test-slow lint bench clean
+.PHONY: setup demo test test-claims test-slow lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -39,6 +39,10 @@ lint: $(VENV)/.dev ## formatting, style and types
 
 bench: $(VENV)/.dev ## speed: prints a table, writes JSON
 	$(BIN)/python benchmarks/run.py
+
+# ONLY=coin/adalign,negotiation/adalign chooses; what was stopped goes on where it was.
+retrain-check: $(VENV)/.core ## one seed of each recipe of the zoo, trained with the code as it is, beside the committed player
+	$(BIN)/comity reproduce retrain --out runs/retrain $(if $(ONLY),--only $(ONLY))
 
 clean:
 	rm -rf $(VENV) build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -45,16 +45,17 @@ def run(name: str, arguments: list[str]) -> int:
     results = study.run(out, settings.from_committed, _progress(settings.json))
     write_json(out / "results.json", results)
     page = study.page(results, out)
+    code = 0 if study.passed(results) else 1
     if settings.json:
         print(json.dumps(results))
-        return 0
+        return code
     for part in study.summary(results):
         if isinstance(part, str):
             print(part)
         else:
             _print(part)
     print(page)
-    return 0
+    return code
 
 
 def _parse(chosen: str, arguments: list[str]) -> tuple[Settings, Any]:

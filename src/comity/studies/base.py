@@ -71,6 +71,10 @@ class Study(ABC):
     def page(self, results: Results, out: Path) -> Path:
         """Writes the page about the results, and pictures beside it, into a folder."""
 
+    def passed(self, results: Results) -> bool:
+        """Whether the command that ran the study succeeded; a bar that is missed is a result, not a failure."""
+        return True
+
     def command(self, from_committed: bool = False) -> str:
         """What to type to repeat it."""
         given = [

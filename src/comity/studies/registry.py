@@ -31,6 +31,7 @@ STUDIES = Registry(
         "harvest-scripted": Row(
             f"{_HERE}.harvest_scripted:HarvestScripted", "Commons Harvest with scripted players"
         ),
+        "retrain": Row(f"{_HERE}.retrain:Retrain", "the zoo's recipes trained again, one seed of each"),
         "mfos": Row(f"{_HERE}.mfos:MFOSStudy", "M-FOS and its evolutionary form extort a naive learner"),
         "teams": Row(f"{_HERE}.teams:Teams", "MAPPO and IPPO in the multi-particle games"),
         "team-variants": Row(f"{_HERE}.team_variants:TeamVariants", "what MAPPO's faster forms cost"),

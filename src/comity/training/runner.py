@@ -13,6 +13,7 @@ from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
 from comity.training.hooks.base import Hook, Report
 from comity.training.jobs import Job
+from comity.training.machine import commit, machine
 from comity.training.options import Options
 from comity.training.run import Run
 
@@ -47,11 +48,13 @@ def run(folder: RunFolder, options: Options, report: Report | None = None, hooks
 
 
 def versions() -> dict[str, str]:
-    """The versions that a run depends on."""
+    """The versions that a run depends on, the commit of a checkout, and the machine."""
     packages = ("comity", "jax", "jaxlib", "equinox", "optax", "numpy")
     device = jax.devices()[0]
     return {
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
         "device": f"{device.platform} ({device.device_kind})",
+        "commit": commit() or "not a checkout",
+        "machine": machine(),
     }
