@@ -72,7 +72,7 @@ class Study(ABC):
         """Writes the page about the results, and pictures beside it, into a folder."""
 
     def passed(self, results: Results) -> bool:
-        """Whether the command that ran the study succeeded; a bar that is missed is a result, not a failure."""
+        """Whether the command succeeded; a bar that is missed is a result, not a failure."""
         return True
 
     def command(self, from_committed: bool = False) -> str:

@@ -32,7 +32,7 @@ class Retrain(Study):
     title = "The zoo's recipes, trained again"
     note = (
         "Committed: the zoo's player of the same seed. Bounds: the range of all committed seeds, widened by "
-        "half its width, 5% of the mean or .01, whichever is most, at both ends (about.json beside the players)."
+        "half its width, 5% of the mean or .01, whichever is most, at both ends (about.json beside them)."
     )
     needs = "one seed of each recipe, about 75 CPU-minutes in all"
     committed = RESULTS / "retrain.json"
