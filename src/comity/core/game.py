@@ -80,6 +80,13 @@ class TimeStep(NamedTuple):
     acts: PerSeat[Bool[Array, "..."]] = ()
 
 
+class Cooperation(NamedTuple):
+    """How many choices a seat had in a step, and how much of them was cooperative: its share is the ratio."""
+
+    cooperative: Float[Array, "..."]
+    choices: Float[Array, "..."]
+
+
 class Environment(eqx.Module):
     """A game in JAX, without batch axes; its fields are its settings."""
 
@@ -145,6 +152,22 @@ class Environment(eqx.Module):
         Called on the host with a concrete state, never inside a compiled program.
         """
         return None
+
+    def cooperation(
+        self, state: PyTree, actions: PerSeat[PyTree], next_state: PyTree
+    ) -> PerSeat[Cooperation] | None:
+        """How far each seat cooperated in a step; None in games where that means nothing.
+
+        `state` and `next_state` are views (see `view`) of the game before the step and after it. Over some
+        steps, a seat's share is the sum of what was cooperative divided by the sum of its choices, so a step
+        without a choice counts nothing.
+        """
+        return None
+
+    @property
+    def disagreement(self) -> PerSeat[float]:
+        """What each seat earns per step if they agree on nothing: where Nash welfare counts from."""
+        return (0.0,) * len(self.seats)
 
     def exact_returns(
         self, probabilities: PerSeat[Float[Array, "observations _"]], discount: Number

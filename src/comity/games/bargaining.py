@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete
 
 WAIT, PROPOSE, RESPOND = range(3)
@@ -102,6 +102,18 @@ class AlternatingOffers(Environment):
             acts=self._acts(after.time),
         )
         return after, step
+
+    def cooperation(
+        self, state: BargainingState, actions: PerSeat[PyTree], next_state: BargainingState
+    ) -> PerSeat[Cooperation]:
+        """Every offer is a choice: fully cooperative if it gives the other half or more, else in proportion.
+
+        An answer is not counted: to refuse little may serve fairness, and to accept it may serve both.
+        """
+        offers = state.time % 2 == 0
+        fair = jnp.minimum(2.0 * next_state.offer, 1.0)
+        choices = [(offers & acts).astype(jnp.float32) for acts in self._acts(state.time)]
+        return tuple(Cooperation(own * fair, own) for own in choices)
 
     def _acts(self, time: Int[Array, ""]) -> PerSeat[Bool[Array, ""]]:
         """Moves go first, second (who refused), second, first, first, second, ...: by who proposes."""

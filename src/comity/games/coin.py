@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete
 from comity.games.horizon import check_horizon
 
@@ -102,6 +102,14 @@ class CoinGame(Environment):
             alive=(jnp.bool_(True),) * self.players,
         )
         return state, step
+
+    def cooperation(
+        self, state: CoinState, actions: PerSeat[PyTree], next_state: CoinState
+    ) -> PerSeat[Cooperation]:
+        """Every coin that a seat takes is a choice, and its own ones are cooperative."""
+        takes = (next_state.players == state.coin).astype(jnp.float32)
+        owns = (jnp.arange(self.players) == state.owner).astype(jnp.float32)
+        return tuple(Cooperation(takes[i] * owns[i], takes[i]) for i in range(self.players))
 
     def text(self, state: CoinState) -> str:
         """The grid as text: a letter per player, its coin as a small letter, * for several on one cell."""

@@ -18,10 +18,11 @@ from jaxtyping import Array, Bool, Float, Int, PyTree, UInt8
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Bits, Box, Discrete
 from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
 from comity.games.harvest_pixels import RGB, pixels, world_picture
+from comity.games.harvest_restraint import restraint
 from comity.games.horizon import check_horizon
 
 ACTIONS = ("stay", "forward", "backward", "step left", "step right", "turn left", "turn right", "zap")
@@ -182,6 +183,11 @@ class CommonsHarvest(Environment):
         terminated, truncated = self.ends(state.time, chance.end)
         everyone = (jnp.bool_(True),) * self.players  # who is out comes back, so nobody leaves the game
         return state, TimeStep(self.observed(state), tuple(reward), terminated, truncated, everyone)
+
+    def cooperation(
+        self, state: HarvestState, actions: PerSeat[PyTree], next_state: HarvestState
+    ) -> PerSeat[Cooperation]:
+        return restraint(self.layout, state, next_state)
 
     def moves(
         self,

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box
 from comity.games.horizon import check_horizon
 
@@ -89,6 +89,14 @@ class Negotiation(Environment):
             alive=(jnp.bool_(True),) * 2,
         )
         return state, step
+
+    def cooperation(
+        self, state: NegotiationState, actions: PerSeat[PyTree], next_state: NegotiationState
+    ) -> PerSeat[Cooperation]:
+        """Every item that is dearer to the other is a choice: how much of it a seat leaves is cooperative."""
+        dearer = (state.values[::-1] > state.values).astype(jnp.float32)
+        leaves = 1.0 - next_state.proposals / self.most
+        return tuple(Cooperation((dearer[i] * leaves[i]).sum(), dearer[i].sum()) for i in range(2))
 
     def _draw(self, key: Key) -> Float[Array, "2 items"]:
         """New values: each item is dear to one player, drawn evenly, and cheap to the other."""

@@ -7,7 +7,7 @@ from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Discrete
 from comity.games.horizon import check_horizon
 
@@ -73,3 +73,10 @@ class PublicGoods(Environment):
             alive=(jnp.bool_(True),) * self.players,
         )
         return state, step
+
+    def cooperation(
+        self, state: PublicGoodsState, actions: PerSeat[PyTree], next_state: PublicGoodsState
+    ) -> PerSeat[Cooperation]:
+        """To contribute is cooperative; the first observations are those after a contribution."""
+        gives = (next_state.seen <= self.players).astype(jnp.float32)
+        return tuple(Cooperation(gives[i], jnp.float32(1.0)) for i in range(self.players))

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.spaces import Discrete
 from comity.core.tunable import Number
 from comity.returns.markov import memory_one_values
@@ -81,6 +81,26 @@ class IteratedMatrixGame(Environment):
         )
         return state, step
 
+    def cooperation(
+        self, state: MatrixState, actions: PerSeat[PyTree], next_state: MatrixState
+    ) -> PerSeat[Cooperation] | None:
+        """Whether each seat did what is cooperative (see `cooperative_action`), as it was carried out."""
+        chosen = cooperative_action(self.payoffs)
+        if chosen is None:
+            return None
+        done = jnp.unravel_index(next_state.last - 1, self.payoffs.shape[1:])
+        one = jnp.float32(1.0)
+        return tuple(Cooperation((own == chosen).astype(jnp.float32), one) for own in done)
+
+    @property
+    def disagreement(self) -> PerSeat[float]:
+        """What each can secure by itself with one action: the pure maximin."""
+        payoffs = self.payoffs
+        return tuple(
+            float(np.moveaxis(own, i, 0).reshape(own.shape[i], -1).min(axis=1).max())
+            for i, own in enumerate(payoffs)
+        )
+
     def exact_returns(
         self, probabilities: PerSeat[Float[Array, "observations _"]], discount: Number
     ) -> Float[Array, " seats"]:
@@ -98,6 +118,29 @@ def symmetric_payoffs(first: tuple[tuple[float, float], tuple[float, float]]) ->
     with np.errstate(over="ignore"):  # numbers beyond float32 are refused by name when settings are read
         table = np.asarray(first, np.float32)
     return np.stack([table, table.T])
+
+
+def cooperative_action(payoffs: Float[np.ndarray, "players *actions"]) -> int | None:
+    """The cooperative one of two actions in a social dilemma (Macy and Flache, 2002); None in other games.
+
+    With R what each gets when all cooperate, P when nobody does, S for cooperating alone and T for being the
+    only one who does not, a game is a dilemma if for every player R > P, R > S, and T > R (greed) or P > S
+    (fear).
+    """
+    players, sizes = payoffs.shape[0], payoffs.shape[1:]
+    if players < 2 or set(sizes) != {2}:
+        return None
+    for chosen in (0, 1):
+        every, nobody = (chosen,) * players, (1 - chosen,) * players
+        found = []
+        for i, own in enumerate(payoffs):
+            alone = tuple(chosen if j == i else 1 - chosen for j in range(players))
+            tempted = tuple(1 - chosen if j == i else chosen for j in range(players))
+            r, p, s, t = (float(own[joint]) for joint in (every, nobody, alone, tempted))
+            found.append(r > p and r > s and (t > r or p > s))
+        if all(found):
+            return chosen
+    return None
 
 
 def _seats(sizes: tuple[int, ...], letters: tuple[str, ...]) -> PerSeat[Seat]:

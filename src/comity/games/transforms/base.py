@@ -3,7 +3,7 @@
 from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Drawing
 
 
@@ -52,3 +52,12 @@ class Transform(Environment):
 
     def draw(self, state: PyTree) -> Drawing:
         return self.game.draw(self.inner(state))
+
+    def cooperation(
+        self, state: PyTree, actions: PerSeat[PyTree], next_state: PyTree
+    ) -> PerSeat[Cooperation] | None:
+        return self.game.cooperation(state, actions, next_state)
+
+    @property
+    def disagreement(self) -> PerSeat[float]:
+        return self.game.disagreement

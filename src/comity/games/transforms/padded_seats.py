@@ -1,12 +1,12 @@
 """Unlike seats made alike, so that they can be one team: padded observations, masked choices."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import spaces
 from comity.core.errors import ComityError, require
-from comity.core.game import PerSeat, Seat, TimeStep
+from comity.core.game import Cooperation, PerSeat, Seat, TimeStep
 from comity.core.spaces import Box, Discrete, Masked, Space
 from comity.games.transforms.base import Transform
 
@@ -69,12 +69,13 @@ class PaddedSeats(Transform):
         return state, self._pad(obs)
 
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
-        own = tuple(
-            self._own_choice(seat, action) if i in self.padded else action
-            for i, (seat, action) in enumerate(zip(self.game.seats, actions, strict=True))
-        )
-        state, step = self.game.step(key, state, own)
+        state, step = self.game.step(key, state, self._own_choices(actions))
         return state, step._replace(obs=self._pad(step.obs))
+
+    def cooperation(
+        self, state: PyTree, actions: PerSeat[PyTree], next_state: PyTree
+    ) -> PerSeat[Cooperation] | None:
+        return self.game.cooperation(state, self._own_choices(actions), next_state)
 
     def _width(self) -> int:
         inner = self.game.seats
@@ -83,9 +84,12 @@ class PaddedSeats(Transform):
     def _choices(self) -> int:
         return max(_choice_count(self.game.seats[place]) for place in self.padded)
 
-    def _own_choice(self, seat: Seat, action: Int[Array, ""]) -> Int[Array, ""]:
+    def _own_choices(self, actions: PerSeat[PyTree]) -> PerSeat[PyTree]:
         """An illegal choice stands for the seat's last one, as no agent makes it."""
-        return jnp.minimum(action, _choice_count(seat) - 1)
+        return tuple(
+            jnp.minimum(action, _choice_count(seat) - 1) if i in self.padded else action
+            for i, (seat, action) in enumerate(zip(self.game.seats, actions, strict=True))
+        )
 
     def _pad(self, obs: PerSeat[PyTree]) -> PerSeat[PyTree]:
         return tuple(
