@@ -83,7 +83,14 @@ def load_player(source: str | Path, game: Environment | None = None, seat: int =
 
     A scripted player is made for a game; if none is given, for the prisoner's dilemma. One of your own is
     named `MODULE:CLASS`. In a run folder with several players, the one that was trained in `seat` is chosen.
+    `player.act(obs)` acts, and remembers until `player.reset()`.
     """
+    player = _find_player(source, game, seat)
+    player.name = str(source)
+    return player
+
+
+def _find_player(source: str | Path, game: Environment | None, seat: int) -> Player:
     name = str(source)
     if name.startswith(PREFIX):
         return zoo_player(name)

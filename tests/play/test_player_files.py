@@ -15,7 +15,6 @@ from comity.core.files import load_arrays, save_arrays
 from comity.core.game import Environment
 from comity.core.trust import TRUST
 from comity.play.player_file import PLAYER_FORMAT, read_player, save_player
-from comity.play.players import SeatedPlayer, open_player
 from comity.play.specs import agent_data, game_data, make_agent, make_game
 from comity.testing.contracts import assert_trees_equal, make_player
 
@@ -60,9 +59,9 @@ def test_a_player_acts_where_its_game_is_not(tmp_path: Path, monkeypatch: pytest
     saved = read_player(path)
     with pytest.raises(ComityError, match=r"no_such_module:Game runs code of its own\. If you trust it"):
         saved.game()
-    actor = open_player(path, seed=1)
+    actor = comity.load_player(path)
+    assert actor.agent == player.agent
     assert actor.act(0) in (0, 1)
-    assert comity.load_player(path).agent == player.agent
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -141,42 +140,6 @@ def test_nobody_sits_where_one_sees_something_else(tmp_path: Path) -> None:
     assert [comity.load_player(folder, ODD, seat).agent for seat in agents] == list(agents.values())
     with pytest.raises(ComityError, match="has no player for the seat 'guest'"):
         comity.load_player(folder, ODD, 1)
-
-
-def test_a_seated_player_remembers_until_it_is_reset() -> None:
-    agent = make_agent("grim-trigger", DILEMMA)
-    player = SeatedPlayer(make_player(agent, DILEMMA), DILEMMA.spec)
-    labels = DILEMMA.seats[0].observation.labels  # type: ignore[union-attr]
-    start, both, betrayed = 0, labels.index("CC"), labels.index("CD")
-    assert [int(player.act(obs)) for obs in (start, both, betrayed, both)] == [0, 0, 1, 1]
-    assert player.probabilities(both).tolist() == [0.0, 1.0]
-    player.reset()
-    assert player.probabilities(both).tolist() == [1.0, 0.0]
-    assert [int(player.act(obs)) for obs in (start, both)] == [0, 0]
-
-
-def test_what_a_seated_player_draws_follows_from_its_seed() -> None:
-    random = make_player(make_agent("random", DILEMMA), DILEMMA)
-    player = SeatedPlayer(random, DILEMMA.spec, seed=2)
-    first = [int(player.act(0)) for _ in range(20)]
-    assert set(first) == {0, 1}
-    player.reset()
-    assert [int(player.act(0)) for _ in range(20)] != first
-    player.reset(seed=2)
-    assert [int(player.act(0)) for _ in range(20)] == first
-    np.testing.assert_allclose(player.probabilities(0), [0.5, 0.5], atol=0.05)
-
-
-def test_a_seated_player_refuses_what_its_seat_does_not_see() -> None:
-    dial = SeatedPlayer(make_player(make_agent("random", ODD), ODD, seat=2), ODD.spec, 2)
-    assert dial.act((1, [0.5])).shape == (1,)
-    for obs in (5, (1,), (7, [0.5]), (1, [2.0]), (1, ["a"]), None):
-        with pytest.raises(ComityError, match="as the seat 'dial' sees"):
-            dial.act(obs)
-    with pytest.raises(ComityError, match="no probabilities of numbers of shape"):
-        dial.probabilities((1, [0.5]))
-    with pytest.raises(ComityError, match="seat = 3"):
-        SeatedPlayer(dial.player, ODD.spec, 3)
 
 
 def test_a_file_is_small_data(tmp_path: Path) -> None:

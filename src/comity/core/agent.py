@@ -7,13 +7,17 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 from jaxtyping import Key as KeyArray
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.batch import TeamBatch, Trajectory
-from comity.core.game import GameSpec, PerSeat
+from comity.core.errors import ComityError, require
+from comity.core.game import GameSpec, PerSeat, Seat
 from comity.core.memory import Memory, OnPolicy
+from comity.core.observations import read_observation
+from comity.core.spaces import Discrete, describe
 from comity.core.tunable import Number
 
 PROBABILITY_DRAWS = 4096  # of an agent that cannot say how likely its actions are
@@ -120,11 +124,145 @@ def communicates(agent: Agent) -> bool:
     return type(agent).act_team is not Agent.act_team
 
 
-class Player(NamedTuple):
-    """An agent with parameters: what a league plays and a player file holds."""
+class Player:
+    """An agent with parameters: what a league plays, a player file holds, and programs of users act with.
 
-    agent: Agent
-    params: PyTree
+    It keeps its memory from one `act` to the next, until `reset`. Observations may be several, along a first
+    axis: each then has a memory of its own. What is drawn follows from the seed that `reset` was given.
+    """
+
+    def __init__(
+        self, agent: Agent, params: PyTree, spec: GameSpec | None = None, seat: int = 0, name: str = ""
+    ) -> None:
+        if spec is not None:
+            require(0 <= seat < len(spec.seats), "seat", seat, f"between 0 and {len(spec.seats) - 1}")
+        self.agent = agent
+        self.params = params
+        self.spec = spec  # of the game that it was made for
+        self.seat = seat
+        self.name = name or type(agent).__name__
+        self._count: int | None = None  # observations side by side; None for a single one
+        self._carry: PyTree = None  # before the first act of an episode
+        self.reset(seed=0)
+
+    @property
+    def place(self) -> Seat:
+        """What its seat sees and does."""
+        if self.spec is None:
+            raise ComityError(
+                f"{self.name} has no seat to act in: give it the spec of a game, Player(..., spec)."
+            )
+        return self.spec.seats[self.seat]
+
+    @property
+    def size(self) -> int:
+        """How many numbers its parameters have."""
+        return sum(int(jnp.size(leaf)) for leaf in jax.tree.leaves(self.params))
+
+    def copy(self, seed: int = 0) -> "Player":
+        """The same player with a memory of its own, to act in another game at the same time."""
+        other = Player(self.agent, self.params, self.spec, self.seat, self.name)
+        other.reset(seed=seed)
+        return other
+
+    def reset(self, where: Any = None, *, seed: int | None = None) -> None:
+        """A new episode: the memory is cleared; with a seed, what is drawn begins anew too.
+
+        Of several games side by side, `where` says in which ones the episode ended: truth values, one each.
+        """
+        if seed is not None:
+            self._key, self._acts = jax.random.key(seed), 0
+        if where is None or self._carry is None:
+            self._carry = None
+            return
+        over = jnp.asarray(where)
+        fits = over.shape == (() if self._count is None else (self._count,)) and over.dtype == jnp.bool_
+        games = "one truth value" if self._count is None else f"{self._count} truth values, one for each game"
+        require(fits, "where", where, games)
+        fresh = self._initial(self._count)
+        self._carry = jax.tree.map(
+            lambda new, old: jnp.where(over.reshape(over.shape + (1,) * (old.ndim - over.ndim)), new, old),
+            fresh,
+            self._carry,
+        )
+
+    def act(self, obs: Any, *, deterministic: bool = False) -> PyTree:
+        """What it does, as NumPy arrays; it remembers what it saw.
+
+        `deterministic` does what is most likely instead of drawing.
+        """
+        seen, carry, count = self._begin(obs)
+        key = jax.random.fold_in(self._key, self._acts)
+        act = _jitted_act(self.agent, deterministic, count, self.params, carry, seen, key)
+        self._acts += 1
+        self._carry, self._count = act.carry, count
+        return jax.tree.map(np.asarray, act.action)
+
+    def probabilities(self, obs: Any) -> Float[np.ndarray, "*games choices"]:
+        """How likely each choice is after what was seen; nothing is done and nothing is remembered.
+
+        Only where the action is one of several choices. Agents that cannot say it are asked many times
+        (`Agent.action_probabilities`).
+        """
+        action = self.place.action
+        if not isinstance(action, Discrete):
+            raise ComityError(
+                f"There are no probabilities of {describe(action)}: only of an action that is one of several "
+                f"choices."
+            )
+        seen, carry, count = self._begin(obs)
+        return np.asarray(_jitted_probabilities(self.agent, action.n, count, self.params, carry, seen))
+
+    def _begin(self, obs: Any) -> tuple[PyTree, PyTree, int | None]:
+        """An observation as arrays, the memory before it, and how many games there are."""
+        seen, count = read_observation(self.place.observation, obs, f"the seat {self.place.name!r}")
+        if self._carry is None:
+            return seen, self._initial(count), count
+        if count != self._count:
+            before, now = (_games(number) for number in (self._count, count))
+            raise ComityError(
+                f"The episode began with {before} and obs is of {now}: reset() begins a new one."
+            )
+        return seen, self._carry, count
+
+    def _initial(self, count: int | None) -> PyTree:
+        carry = self.agent.initial_carry(self.params)
+        if count is None:
+            return carry
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), carry)
+
+    def __repr__(self) -> str:
+        agent = type(self.agent).__name__
+        own = "" if self.name == agent else f"{self.name}: "
+        if self.spec is None:
+            return f"<Player {own}{agent}, {self.size:,} numbers>"
+        sees, does = describe(self.place.observation), describe(self.place.action)
+        return f"<Player {own}{agent}, {self.size:,} numbers, sees {sees}, does {does}>"
+
+
+def _games(count: int | None) -> str:
+    return "a single game" if count is None else f"{count} games side by side"
+
+
+def _act(
+    agent: Agent, deterministic: bool, count: int | None, params: PyTree, carry: PyTree, obs: PyTree, key: Key
+) -> Act:
+    act = agent.most_likely if deterministic else agent.act
+    if count is None:
+        return act(params, carry, obs, key)
+    return jax.vmap(act, in_axes=(None, 0, 0, 0))(params, carry, obs, jax.random.split(key, count))
+
+
+def _probabilities(
+    agent: Agent, choices: int, count: int | None, params: PyTree, carry: PyTree, obs: PyTree
+) -> Float[Array, "*games choices"]:
+    if count is None:
+        return agent.action_probabilities(params, carry, obs, choices)
+    return jax.vmap(lambda carry, obs: agent.action_probabilities(params, carry, obs, choices))(carry, obs)
+
+
+_jitted_act = eqx.filter_jit(_act)
+_jitted_probabilities = eqx.filter_jit(_probabilities)
 
 
 def add_group_axis(params: Any) -> Any:

@@ -21,7 +21,7 @@ def scripted_player(name: str, game: Environment | None = None, seat: int = 0) -
         raise ComityError(f"{name} learns: train it first, and give the run folder or the player file.")
     spec, seats = game.spec, (min(seat, len(game.seats) - 1),)
     agent.check(spec, seats)
-    return Player(agent, agent.policy(agent.init(jax.random.key(0), spec, seats)))
+    return Player(agent, agent.policy(agent.init(jax.random.key(0), spec, seats)), spec, seats[0], name)
 
 
 def zoo_player(name: str) -> Player:
@@ -38,7 +38,10 @@ def player_for(files: Sequence[Path], seat: int, where: Path, game: Environment 
     saved = [read_player(file) for file in files]
     if not saved:
         raise ComityError(f"{where} has no players yet: let the run finish, or stop it with Ctrl-C.")
-    return _trained_for(saved, game, seat, where).player
+    found = _trained_for(saved, game, seat, where)
+    if seat in found.seats:
+        found.player.seat = seat
+    return found.player
 
 
 def _trained_for(saved: list[SavedPlayer], game: Environment | None, seat: int, where: Path) -> SavedPlayer:

@@ -50,10 +50,10 @@ def most_likely(player: Player) -> Player:
     if isinstance(agent, MostLikely):
         return player
     if not communicates(agent):
-        return Player(MostLikely(agent), player.params)
+        return Player(MostLikely(agent), player.params, player.spec, player.seat, player.name)
     if type(agent).most_likely_team is Agent.most_likely_team:
         raise ComityError(
             f"{type(agent).__name__} communicates, and does not say what is most likely for its team: leave "
             f"--deterministic out, or give it a most_likely_team."
         )
-    return Player(MostLikelyTeam(agent), player.params)
+    return Player(MostLikelyTeam(agent), player.params, player.spec, player.seat, player.name)

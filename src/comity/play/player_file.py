@@ -73,7 +73,7 @@ def read_player(path: Path) -> SavedPlayer:
     agent = agent_from_data(about["agent"], spec.family, f"{path}: agent")
     agent.check(spec, seats)
     template = jax.eval_shape(lambda: agent.policy(agent.init(jax.random.key(0), spec, seats)))
-    player = Player(agent, fill(template, content.arrays, str(path)))
+    player = Player(agent, fill(template, content.arrays, str(path)), spec, seats[0], path.stem)
     return SavedPlayer(player, spec, seats, about["metadata"], about["game"])
 
 

@@ -213,7 +213,7 @@ def _play_some(
 def make_player(agent: Agent, game: Environment, seat: int = 0, seed: int = 0) -> Player:
     """An untrained player for a seat."""
     make = eqx.filter_jit(lambda key: agent.policy(agent.init(key, game.spec, (seat,))))
-    return Player(agent, make(jax.random.key(seed)))
+    return Player(agent, make(jax.random.key(seed)), game.spec, seat)
 
 
 def assert_trees_equal(first: PyTree, second: PyTree, why: str) -> None:

@@ -107,9 +107,10 @@ def players(experiment: Experiment, state: RunState) -> PerSeat[Player]:
     """The players that a run has trained so far, one per seat."""
     by_seat: list[Player | None] = [None] * len(experiment.game.seats)
     policies = _policies(experiment, state.learners)
+    spec = experiment.game.spec
     for agent, places, own in zip(experiment.agents, experiment.seating, policies, strict=True):
         for seat in places:
-            by_seat[seat] = Player(agent, own)
+            by_seat[seat] = Player(agent, own, spec, seat)
     return tuple(player for player in by_seat if player is not None)
 
 

@@ -150,4 +150,4 @@ def psro(
 def _untrained(agent: Agent, game: Environment, seat: int, seed: int) -> Player:
     agent.check(game.spec, (seat,))
     key = jax.random.fold_in(jax.random.key(seed), seat)
-    return Player(agent, agent.policy(agent.init(key, game.spec, (seat,))))
+    return Player(agent, agent.policy(agent.init(key, game.spec, (seat,))), game.spec, seat)
