@@ -61,7 +61,7 @@ def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 BAD_INPUT = [
     ("trian prisoners-dilemma a2c", "There is no command named 'trian'. Did you mean train?"),
     ("nonsense", "There is no command named 'nonsense'. There are: "),
-    ("train prisoners-dilemma", "Training needs a game and at least one agent."),
+    ("train prisoners-dilemma", "Training needs a game and at least one agent, as in"),
     (
         "train prisoner-dilemma a2c",
         "There is no game named 'prisoner-dilemma'. Did you mean prisoners-dilemma?",
@@ -123,7 +123,7 @@ BAD_INPUT = [
     ),
     ("train prisoners-dilemma a2c --out RUN/config.json/x", "cannot be written: Not a directory."),
     (f"train prisoners-dilemma a2c --out RUN --resume {TINY} --batch 8", "its batch is 4, not 8."),
-    ("league prisoners-dilemma", "A league needs at least one player."),
+    ("league prisoners-dilemma", "A league needs at least one player, as in"),
     ("league prisoner-dilemma random", "Did you mean prisoners-dilemma?"),
     ("league prisoners-dilemma tit-for-tatt", "Did you mean tit-for-tat"),
     (
@@ -148,7 +148,7 @@ BAD_INPUT = [
     ("report RUN/config.json", "config.json is not a league"),
     ("report RUN/players/player.safetensors", "cannot be read as a league"),
     ("games --jsn", "--json"),
-    ("completion tcsh", "'bash', 'zsh'"),
+    ("completion tcsh", "one of bash, zsh, fish"),
 ]
 
 

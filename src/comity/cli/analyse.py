@@ -9,6 +9,7 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from comity.cli.parser import parse_arguments
 from comity.cli.solve import console, counted, save_picture, short, show, together
 from comity.core.errors import ComityError, require
 from comity.evaluate.league import League, read_league
@@ -40,7 +41,7 @@ class Settings:
 
 def run(name: str, arguments: list[str]) -> int:
     """Analyses a league."""
-    settings = tyro.cli(Settings, args=arguments or ["--help"], prog="comity analyse")
+    settings = parse_arguments(Settings, arguments or ["--help"], "comity analyse")
     require(settings.resamples >= 0, "resamples", settings.resamples, "at least 0")
     require(settings.iterations >= 1, "iterations", settings.iterations, "at least 1")
     league = read_league(settings.source)

@@ -7,6 +7,7 @@ from typing import Literal
 import tyro
 
 from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED
+from comity.cli.parser import parse_arguments
 from comity.games.registry import GAMES
 
 
@@ -21,7 +22,7 @@ def run(name: str, arguments: list[str]) -> int:
     """Prints the script."""
     from comity.cli import COMMANDS
 
-    shell = tyro.cli(Settings, args=arguments, prog="comity completion").shell
+    shell = parse_arguments(Settings, arguments, "comity completion").shell
     commands = " ".join(COMMANDS)
     games = " ".join(GAMES.rows())
     scripted = {row for registry in (ANY_FAMILY, *SCRIPTED.values()) for row in registry.rows()}

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from comity.api import load_players
+from comity.cli.parser import parse_arguments
 from comity.core.agent import Player
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
@@ -51,7 +52,10 @@ def run(name: str, arguments: list[str]) -> int:
         return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
     settings = _parse(names[0], arguments)
     if len(names) < 2:
-        raise ComityError(f"A league needs at least one player.\n{USAGE}")
+        raise ComityError(
+            f"A league needs at least one player, as in comity league {names[0]} random: comity league "
+            f"--help says more."
+        )
     players = _players(names[1:], settings.game)
     league = _play(settings, players)
     if settings.csv is not None:
@@ -79,7 +83,7 @@ def _parse(game_name: str, arguments: list[str]) -> Any:
     ]
     together = dataclasses.make_dataclass("Together", fields)
     together.__doc__ = Settings.__doc__
-    parsed: Any = tyro.cli(together, args=arguments, prog=f"comity league {game_name} PLAYER ...")
+    parsed: Any = parse_arguments(together, arguments, f"comity league {game_name} PLAYER ...")
     return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 

@@ -3,9 +3,8 @@
 import json
 from dataclasses import dataclass
 
-import tyro
-
 from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED
+from comity.cli.parser import parse_arguments
 from comity.core.registry import Row
 from comity.games.registry import GAMES, HOSTS
 
@@ -19,7 +18,7 @@ class Listing:
 
 def run(name: str, arguments: list[str]) -> int:
     """Prints the list."""
-    options = tyro.cli(Listing, args=arguments, prog=f"comity {name}")
+    options = parse_arguments(Listing, arguments, f"comity {name}")
     if name == "games":
         groups = {"games": GAMES.rows(), "third-party environments": HOSTS.rows()}
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 import tyro
 
+from comity.cli.parser import parse_arguments
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.evaluate.behaviour import Behaviour, behaviour
@@ -28,7 +29,7 @@ class Settings:
 
 def run(name: str, arguments: list[str]) -> int:
     """Writes the page and says where it is."""
-    settings = tyro.cli(Settings, args=arguments, prog="comity report")
+    settings = parse_arguments(Settings, arguments, "comity report")
     source: Path = settings.source
     if not source.exists():
         raise ComityError(f"{source} does not exist: a report is about a run folder or a league's JSON file.")

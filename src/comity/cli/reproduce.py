@@ -12,6 +12,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from comity.cli.parser import parse_arguments
 from comity.core.files import write_json
 from comity.studies.registry import STUDIES, study_class
 
@@ -69,7 +70,7 @@ def _parse(chosen: str, arguments: list[str]) -> tuple[Settings, Any]:
     # A field, not a base class: the comments of a class made here would not be found for the help.
     together = dataclasses.make_dataclass("Together", fields)
     together.__doc__ = f"{cls.__doc__}\n\nTraining takes {cls.needs}."
-    parsed: Any = tyro.cli(together, args=arguments, prog=f"comity reproduce {chosen}")
+    parsed: Any = parse_arguments(together, arguments, f"comity reproduce {chosen}")
     return parsed.own, getattr(parsed, "study", None) or cls()
 
 

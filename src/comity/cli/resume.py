@@ -8,6 +8,7 @@ from typing import Any
 
 import tyro
 
+from comity.cli.parser import parse_arguments
 from comity.cli.train_settings import trust_named
 from comity.core.errors import require
 from comity.training.folder import RunFolder
@@ -31,7 +32,7 @@ class Resume:
 
 def resume(arguments: list[str]) -> tuple[RunFolder, Options, bool]:
     """The run folder, locked and planned anew if asked for, its options, and whether JSON is printed."""
-    settings = tyro.cli(Resume, args=arguments, prog="comity train --resume")
+    settings = parse_arguments(Resume, arguments, "comity train --resume")
     folder = RunFolder.open(settings.folder)
     changes: dict[str, Any] = {
         "checkpoint_seconds": settings.checkpoint_seconds,

@@ -15,6 +15,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from comity.cli.parser import parse_arguments
 from comity.core.errors import ComityError, unknown_name
 from comity.core.files import write_atomically
 from comity.games.registry import GAMES
@@ -68,7 +69,7 @@ def _parse(arguments: list[str]) -> Any:
     """The settings; a game with settings of its own adds them as --game.* options."""
     named = [word for word in arguments if word in GAMES and not Path(word).is_file()]
     if not named or not _is_matrix_game(named[0]):
-        return tyro.cli(Settings, args=arguments, prog="comity solve")
+        return parse_arguments(Settings, arguments, "comity solve")
     game = GAMES.load(named[0])
     # A field, not a base class: the comments of a class made here would not be found for the help.
     fields: list[tuple[str, Any, Any]] = [
@@ -77,7 +78,7 @@ def _parse(arguments: list[str]) -> Any:
     ]
     both = dataclasses.make_dataclass("Together", fields)
     both.__doc__ = Settings.__doc__
-    parsed: Any = tyro.cli(both, args=arguments, prog="comity solve")
+    parsed: Any = parse_arguments(both, arguments, "comity solve")
     return SimpleNamespace(**vars(parsed.own), game=parsed.game)
 
 

@@ -54,7 +54,10 @@ def run(name: str, arguments: list[str]) -> int:
         if not names and (not arguments or arguments[0] in ("-h", "--help")):
             print(USAGE)
             return 0 if arguments else 2
-        raise ComityError(f"Training needs a game and at least one agent.\n{USAGE}")
+        raise ComityError(
+            "Training needs a game and at least one agent, as in comity train coin ppo: comity train --help "
+            "says more."
+        )
     settings = parse(names, arguments)
     experiment, options = experiment_of(names, settings), options_of(settings)
     command = "comity train " + shlex.join([*names, *arguments])

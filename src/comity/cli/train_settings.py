@@ -12,6 +12,7 @@ import tyro
 
 from comity.cli.choices import choose
 from comity.cli.matchmakers import DEFAULT, Name, matchmaker_fields, parsed_matchmaker
+from comity.cli.parser import parse_arguments
 from comity.core.agent import Agent
 from comity.core.errors import ComityError, bad_value, require
 from comity.core.game import Environment
@@ -82,7 +83,7 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     together.__doc__ = HELP
     program = f"comity train {' '.join(names)}"
     # An optional choice is parsed as what was chosen, not by a subcommand.
-    parsed: Any = tyro.cli(together, args=arguments, prog=program, config=(tyro.conf.AvoidSubcommands,))
+    parsed: Any = parse_arguments(together, arguments, program, config=(tyro.conf.AvoidSubcommands,))
     return SimpleNamespace(recipe=recipe, **vars(parsed.of_experiment), **vars(parsed.of_run), **vars(parsed))
 
 

@@ -25,6 +25,11 @@ def require(condition: bool, field: str, value: object, allowed: str) -> None:
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ComityError:
     """An error for a name that does not exist, with the nearest ones that do."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    near = near_names(name, names)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
     return ComityError(f"There is no {what} named {name!r}. {hint}")
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that are written much like a name."""
+    return difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.6)
