@@ -48,15 +48,33 @@ def test_lab_of_known_colours() -> None:
     np.testing.assert_allclose(lab(linear("#ff0000")), [53.24, 80.09, 67.20], atol=0.1)
 
 
+DARK = dict(palette.THEME.values())
+DARK_SERIES = tuple(DARK.get(colour, colour) for colour in palette.SERIES)
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours as the accessibility guidelines (WCAG 2) define it."""
+    darker, lighter = sorted(float(TO_XYZ[1] @ linear(colour)) for colour in (first, second))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
 @pytest.mark.parametrize("sight", SIGHT)
-def test_series_differ_for_every_sight(sight: str) -> None:
-    assert least_difference(palette.SERIES, SIGHT[sight]) > 16
+@pytest.mark.parametrize("colours", [palette.SERIES, DARK_SERIES], ids=["light", "dark"])
+def test_series_differ_for_every_sight(colours: tuple[str, ...], sight: str) -> None:
+    assert least_difference(colours, SIGHT[sight]) > 16
 
 
-@pytest.mark.parametrize("colour", palette.SERIES)
-def test_series_are_seen_on_paper(colour: str) -> None:
-    brightness = float(TO_XYZ[1] @ linear(colour))
-    assert 1.05 / (brightness + 0.05) > 2.2
+def test_series_are_seen_on_paper() -> None:
+    assert min(contrast(colour, palette.PAPER) for colour in palette.SERIES) > 2.2
+    assert min(contrast(colour, palette.DARK_PAPER) for colour in DARK_SERIES) > 3
+
+
+@pytest.mark.parametrize("name", ["ink", "label", "soft"])
+def test_text_is_read_on_light_and_dark_pages(name: str) -> None:
+    """WCAG 2 asks for 4.5."""
+    for page in (0, 1):
+        for ground in ("paper", "wash"):
+            assert contrast(palette.THEME[name][page], palette.THEME[ground][page]) > 4.5
 
 
 def test_names_after_the_last_colour_begin_again() -> None:

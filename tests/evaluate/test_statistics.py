@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from comity.evaluate.statistics import bootstrap_band, bootstrap_mean
+from comity.evaluate.statistics import (
+    bootstrap,
+    bootstrap_band,
+    bootstrap_mean,
+    interquartile_mean,
+    performance_profile,
+    probability_of_improvement,
+)
 
 
 def test_by_hand() -> None:
@@ -52,3 +59,33 @@ def test_a_band_is_an_interval_at_every_point() -> None:
     for point in range(7):
         expected = bootstrap_mean(curves[:, point])
         np.testing.assert_allclose((mean[point], low[point], high[point]), expected)
+
+
+def test_the_interquartile_mean_by_hand() -> None:
+    assert interquartile_mean(np.asarray([100.0, 1.0, 2.0, 3.0])) == 2.5  # 1 and 100 are cut
+    assert interquartile_mean(np.asarray([9.0, 0.0, 4.0, 5.0, 6.0])) == 5.0  # (4 + 5 + 6) / 3
+    assert interquartile_mean(np.asarray([-50.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 99.0])) == 3.5
+    assert interquartile_mean(np.asarray([1.0, 2.0, 6.0])) == 3.0  # of three scores it is the mean
+
+
+def test_the_probability_of_improvement_by_hand() -> None:
+    first, second = np.asarray([1.0, 3.0]), np.asarray([0.0, 1.0, 2.0])
+    # 1 beats 0, ties with 1 and loses to 2; 3 beats all: (1 + 1/2 + 3) / 6
+    assert probability_of_improvement(first, second) == 0.75
+    assert probability_of_improvement(second, first) == 0.25
+    assert probability_of_improvement(first, first) == 0.5
+
+
+def test_a_performance_profile_by_hand() -> None:
+    shares = performance_profile(np.asarray([0.0, 1.0, 1.0, 3.0]), np.asarray([-1.0, 0.0, 1.0, 2.0, 3.0]))
+    assert shares.tolist() == [1.0, 0.75, 0.25, 0.25, 0.0]
+
+
+def test_the_bootstrap_of_any_statistic() -> None:
+    samples = np.random.default_rng(7).normal(2.0, 1.0, 200)
+    by_mean, directly = bootstrap(np.mean, samples, resamples=2000), bootstrap_mean(samples, resamples=2000)
+    np.testing.assert_allclose(by_mean, directly, atol=0.03)
+    clear = bootstrap(probability_of_improvement, np.asarray([5.0, 6.0]), np.asarray([1.0, 2.0]))
+    assert clear == (1.0, 1.0, 1.0)
+    # Of (0, 2) against (1, 1) a resample wins never, half of the time or always, with chances 1/4, 1/2, 1/4.
+    assert bootstrap(probability_of_improvement, np.asarray([0.0, 2.0]), np.ones(2)) == (0.5, 0.0, 1.0)

@@ -11,8 +11,9 @@ import pytest
 
 from comity.cli import run as comity
 from comity.core import palette
-from comity.report import html, plots, sections
-from comity.report.plots import Curve
+from comity.evaluate.curves import Curve, learning_curve
+from comity.report import html, plots
+from comity.report.verdicts import words
 
 TRAIN = shlex.split(
     "prisoners-dilemma a2c --agent.network tabular --iterations 4 --batch 4 --chunk 2 --no-tensorboard "
@@ -50,7 +51,7 @@ class Loads(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "br", "img"):
+        if tag not in ("meta", "br", "img", "input"):
             self.open.append(tag)
         if tag in ("script", "link", "iframe", "object", "embed", "img"):
             self.found.append(tag)
@@ -88,9 +89,12 @@ def test_a_run(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "<title>a2c in prisoners-dilemma</title>" in page
     for heading in ("Learning curves", "Behaviour in each state", "Settings", "How to repeat it"):
         assert f"<h2>{heading}</h2>" in page
-    metrics = set(json.loads((run_folder / "metrics.jsonl").read_text().splitlines()[0])) - {"iteration"}
-    assert page.count("<svg") == len(metrics) + 1  # one figure each, and the bars
-    assert "<th>start</th><th>CC</th><th>CD</th><th>DC</th><th>DD</th>" in page
+    metrics = set(json.loads((run_folder / "metrics.jsonl").read_text().splitlines()[0]))
+    for metric in metrics - {"iteration", "steps"}:
+        assert f'aria-label="{words(metric)} against iteration of a2c"' in page
+        assert f'aria-label="{words(metric)} against environment steps of a2c"' in page
+    for state in ("start", "CC", "CD", "DC", "DD"):
+        assert re.search(rf'<th scope="col"[^>]*>{state}</th>', page)
     assert "P(C)" in page
     assert "&quot;learning_rate&quot;: 0.001" in page
     assert "comity train prisoners-dilemma a2c" in page
@@ -103,7 +107,7 @@ def test_several_seeds(seeds_folder: Path, tmp_path: Path, capsys: pytest.Captur
     page = report(seeds_folder, capsys, "--out", str(tmp_path / "deep" / "page.html"))
     assert "Mean over 2 seeds with 95% bootstrap bands." in page
     for seed in (0, 1):
-        assert f"final reward, seed {seed}" in page
+        assert f"final reward per step, seed {seed}" in page
         assert f"<td>seed-{seed} player</td>" in page
 
 
@@ -134,13 +138,13 @@ def test_a_run_that_has_only_begun(
 
 def test_bands_hold_the_mean() -> None:
     runs = [[{"iteration": i, "reward": float(i * k)} for i in (1, 2, 3)] for k in range(4)]
-    found = sections.curve(runs, "reward")
+    found = learning_curve(runs, "reward")
     assert found is not None
     np.testing.assert_allclose(found.mean, [1.5, 3.0, 4.5])
     assert (found.low < found.mean).all()
     assert (found.mean < found.high).all()
-    assert sections.curve(runs, "nothing") is None
-    one_shorter = sections.curve([*runs, [{"iteration": 2, "reward": 0.0}]], "reward")
+    assert learning_curve(runs, "nothing") is None
+    one_shorter = learning_curve([*runs, [{"iteration": 2, "reward": 0.0}]], "reward")
     assert one_shorter is not None
     assert one_shorter.x.tolist() == [2]
 

@@ -10,13 +10,18 @@ from comity.cli.parser import parse_arguments
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.evaluate.behaviour import Behaviour, behaviour
+from comity.evaluate.comparison import default_metric, final_score
+from comity.evaluate.groups import game_name
 from comity.evaluate.league import League, read_league
 from comity.play.player_file import read_player
 from comity.report import html, sections
 from comity.report.analysis import analysis_section
+from comity.report.verdicts import league_verdict, number, run_verdict, words
 from comity.training.folder import RunFolder
+from comity.training.records import Record, read_records
 
 TREMBLE = 0.05
+FINAL_NOTE = "A final figure is the mean over the last tenth of the iterations."
 
 
 @dataclass
@@ -44,39 +49,54 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def run_folders(path: Path) -> list[RunFolder]:
-    """The run in a folder, or the runs of several seeds in it."""
-    if (path / "config.json").is_file():
-        return [RunFolder.open(path)]
-    found = sorted(path.glob("seed-*/config.json"))
-    if not found:
-        raise ComityError(f"{path} is neither a run folder nor a folder of seeds: it has no config.json.")
-    return [RunFolder.open(config.parent) for config in found]
-
-
 def run_page(path: Path) -> str:
     """The page about a run or several seeds of it."""
-    folders = run_folders(path)
-    data = folders[0].config()
-    agents = ", ".join(agent["name"] for agent in data["agents"])
-    title = f"{agents} in {data['game'].get('game', data['game'])['name']}"
-    metrics = [folder.metrics() for folder in folders]
-    rewards = {
-        f"final {name}, seed {run.config().get('seed')}": f"{rows[-1][name]:.3f}"
-        for run, rows in zip(folders, metrics, strict=True)
-        if rows
-        for name in rows[-1]
-        if name.startswith("reward")
-    }
-    seeds = "1 seed" if len(folders) == 1 else f"{len(folders)} seeds"
-    lead = f"{seeds}, {data.get('iterations')} iterations of {data.get('batch')} games."
-    parts = [html.cards(rewards), sections.curves_section({agents: metrics})]
-    parts += _behaviour(folders)
+    records = read_records([str(path)])
+    folders, data = [record.folder for record in records], records[0].config
+    agents = ", ".join(dict.fromkeys(str(agent["name"]) for agent in data["agents"]))
+    game = game_name(data)
+    runs = [record.rows for record in records]
+    metric = default_metric(runs)
+    finals = [score for rows in runs if (score := final_score(rows, metric)) is not None]
+    verdict = run_verdict(agents, game, runs, finals, metric, data.get("iterations", 0))
+    curves = {agents: runs}
+    parts = [
+        html.side_by_side(
+            html.cards(_figures(records, metric)) + html.note(FINAL_NOTE),
+            sections.curve_tabs(curves, metric, name="first"),
+        ),
+        *_behaviour(folders),
+        sections.curves_section(curves),
+    ]
     about = folders[0].metadata()
     commands = [str(about.get("command") or "comity.train(...)"), f"comity report {path.name}"]
     parts.append(sections.settings_section({folders[0].path.name: data}))
     parts.append(sections.repeat_section(commands, about.get("versions", {})))
-    return html.page(title, lead, parts)
+    seeds = "1 seed" if len(folders) == 1 else f"{len(folders)} seeds"
+    lead = f"{seeds}, {data.get('iterations')} iterations of {data.get('batch')} games."
+    return html.page(f"{agents} in {game}", verdict, parts, lead)
+
+
+def _figures(records: list[Record], metric: str) -> dict[str, str]:
+    """Large figures: what each run reached, and what it took."""
+    shown = {}
+    for record in records:
+        if not record.rows:
+            continue
+        last = record.rows[-1]
+        names = [metric, *(name for name in last if name.startswith("reward/") and name != metric)]
+        for name in names:
+            score = final_score(record.rows, name)
+            if score is not None:
+                shown[f"final {words(name)}, seed {record.seed}"] = number(score)
+    longest = max(
+        (record.rows[-1] for record in records if record.rows), key=lambda row: row["iteration"], default={}
+    )
+    if "steps" in longest:
+        shown["environment steps"] = f"{longest['steps']:,}"
+    if "seconds" in longest:
+        shown["seconds of training"] = f"{longest['seconds']:.0f}"
+    return shown
 
 
 def league_page(league: League, source: Path) -> str:
@@ -89,13 +109,13 @@ def league_page(league: League, source: Path) -> str:
         f"comity league {league.game['name']} PLAYER ... --episodes {league.episodes} "
         f"--horizon {league.horizon} --seed {league.seed} --json {source.name}"
     )
-    parts = [
+    parts: list[str] = [
         sections.league_section(league),
         *([analysis_section(league)] if len(league.players) > 1 else []),
         sections.settings_section({"game": league.game}),
         sections.repeat_section([command, f"comity report {source.name}"], {}),
     ]
-    return html.page(f"League: {league.game['name']}", lead, parts)
+    return html.page(f"League: {league.game['name']}", league_verdict(league), parts, lead)
 
 
 def _behaviour(folders: list[RunFolder]) -> list[str]:

@@ -26,6 +26,25 @@ RULE = "#d5d9de"
 LINE = "#e3e6ea"
 WASH = "#f6f7f9"
 
+ON_CELL = "#101214"  # text on a light cell of a picture, which stays light on a dark page
+
+# Of pages and the pictures in them: each colour by name, and what it is on a dark page. The other series are
+# seen on both; `tests/core/test_palette.py` measures these too.
+DARK_PAPER = "#15181c"
+THEME = {
+    "paper": (PAPER, DARK_PAPER),
+    "ink": (INK, "#e8eaed"),
+    "label": (LABEL, "#c9ced5"),
+    "soft": (SOFT, "#aab1ba"),
+    "faint": (FAINT, "#8b929b"),
+    "edge": (EDGE, "#737a84"),
+    "guide": (GUIDE, "#6a717a"),
+    "rule": (RULE, "#3c434c"),
+    "line": (LINE, "#2c3239"),
+    "wash": (WASH, "#1f2329"),
+    "brown": (BROWN, "#a05032"),
+}
+
 DIVERGING = "RdYlBu"  # Matplotlib's names of scales: around a middle, and from nothing to much
 SEQUENTIAL = "Greys"
 

@@ -1,6 +1,5 @@
 """What game theory says about a league: its analysis as data, as a section of a page, and as a picture."""
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from comity.core.errors import ComityError
 from comity.evaluate.empirical import empirical_game
 from comity.evaluate.league import League
 from comity.report import html
+from comity.report.svg import STYLE, to_svg
 from comity.theory import pictures
 from comity.theory.analysis import Report, analyse_league
 
@@ -68,18 +68,20 @@ def analysis_section(league: League) -> str:
         html.table(
             ["player", "alpha-rank", "95% within", "Elo", "gain of its best exploiter", "who"],
             _player_rows(league, report),
-        ),
-        html.paragraph(
-            "Alpha-rank is the share of time that a large population under selection spends with each "
-            "player. Elo ratings are fitted to who earns more when two meet; "
-            f"{report['ratings']['cyclic_share']:.0%} of these differences are cyclic, as in "
-            "rock-paper-scissors, and no rating can show them. The best exploiter is the player of this "
-            "league that gains most by entering a population of the player."
+            {
+                "alpha-rank": "share of time that a large population under selection spends with it",
+                "Elo": "fitted to who earns more when two meet; "
+                f"{report['ratings']['cyclic_share']:.0%} of these differences are cyclic, as in "
+                "rock-paper-scissors, and no rating can show them",
+                "gain of its best exploiter": "by entering a population of the player",
+            },
         ),
     ]
     if len(league.players) >= 3:
         caption = "Where a population of these three players moves; circles mark points of rest."
-        parts.append(html.figure(_svg(draw_population(league, report)), caption))
+        with matplotlib.rc_context(STYLE):
+            picture = to_svg(draw_population(league, report))
+        parts.append(html.figure(picture, caption))
     parts += [html.paragraph(note) for note in report["notes"]]
     return html.section("Analysis", *parts)
 
@@ -105,12 +107,3 @@ def _player_rows(league: League, report: Report) -> list[list[Any]]:
         who = exploited["exploiter"][i] if gain > 0 else "nobody"
         rows.append([name, share, interval, elo, gain, who])
     return rows
-
-
-def _svg(figure: Any) -> str:
-    text = io.StringIO()
-    style: dict[Any, Any] = {"svg.hashsalt": "comity", "svg.fonttype": "none", "savefig.facecolor": "none"}
-    with matplotlib.rc_context(style):
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]

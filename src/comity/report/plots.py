@@ -1,6 +1,5 @@
 """Figures as SVG text, drawn with Matplotlib."""
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,50 +9,33 @@ import numpy as np
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from comity.core import palette
+from comity.evaluate.curves import Curve as Curve
+from comity.evaluate.statistics import Interval
+from comity.report.svg import STYLE, to_svg
 
-_STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": palette.EDGE,
-    "axes.labelcolor": palette.LABEL,
-    "xtick.color": palette.SOFT,
-    "ytick.color": palette.SOFT,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": palette.LINE,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "comity",
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-}
-
-
-class Curve:
-    """A line with a band: x, mean, low and high."""
-
-    def __init__(self, x: np.ndarray, mean: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        self.x, self.mean, self.low, self.high = x, mean, low, high
+SIZE = (5.4, 3.1)  # inches: its text can be read on a narrow page, where it fills the width
 
 
 def learning_curves(
-    curves: Mapping[str, Curve | None], ylabel: str, lines: Mapping[str, float] | None = None
+    curves: Mapping[str, Curve | None],
+    ylabel: str,
+    lines: Mapping[str, float] | None = None,
+    xlabel: str = "iteration",
 ) -> str:
     """Curves with confidence bands, and labelled horizontal lines for orientation.
 
     A name without a curve keeps its colour, so that a name has the same colour in all figures.
     """
-    with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
         for colour, (name, curve) in zip(palette.series(len(curves)), curves.items(), strict=True):
             if curve is None:
                 continue
-            axes.plot(curve.x, curve.mean, color=colour, label=name, linewidth=1.8)
+            dot = "o" if len(curve.x) == 1 else ""
+            axes.plot(curve.x, curve.mean, color=colour, label=name, linewidth=1.8, marker=dot)
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         for name, y in (lines or {}).items():
             axes.axhline(y, color=palette.GUIDE, linewidth=0.9, linestyle=(0, (4, 3)))
@@ -61,11 +43,14 @@ def learning_curves(
                 name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(-2, 2), fontsize=8,
                 textcoords="offset points", ha="right", color=palette.FAINT,
             )  # fmt: skip
-        axes.set_xlabel("iteration")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel(xlabel)
+        if xlabel == "iteration":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        else:
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_ylabel(ylabel)
         if len(curves) > 1:
-            axes.legend(frameon=False, fontsize=9)
+            _legend(axes, len(curves))
         return _svg(figure)
 
 
@@ -77,8 +62,8 @@ def lines(
     logarithmic: bool = False,
 ) -> str:
     """Points joined by lines, one colour for each name; a name without points keeps its colour."""
-    with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
         for colour, (name, line) in zip(palette.series(len(series)), series.items(), strict=True):
             if line:
                 x, y = zip(*line, strict=True)
@@ -90,7 +75,61 @@ def lines(
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel(ylabel)
         axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, fontsize=9)
+        _legend(axes, len(series))
+        return _svg(figure)
+
+
+def profiles(thresholds: np.ndarray, shares: Mapping[str, np.ndarray], xlabel: str) -> str:
+    """Performance profiles: the share of runs above each threshold, as steps."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
+        for colour, (name, share) in zip(palette.series(len(shares)), shares.items(), strict=True):
+            axes.step(thresholds, share, color=colour, label=name, linewidth=1.8, where="post")
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel("share of runs above it")
+        axes.set_ylim(-0.03, 1.06)
+        _legend(axes, len(shares))
+        return _svg(figure)
+
+
+def intervals(
+    series: Mapping[str, Mapping[str | float, Interval]], xlabel: str, ylabel: str, best: str | float | None
+) -> str:
+    """Means with intervals against a setting: at their place if it is a number, else one by one.
+
+    `best` is ringed in the first series.
+    """
+    values = list(dict.fromkeys(value for points in series.values() for value in points))
+    numeric = all(isinstance(value, float) for value in values)
+    numbers = np.asarray(values, np.float64) if numeric else np.arange(len(values))
+    spread = bool(numeric and (numbers > 0).all() and numbers.max() / max(numbers.min(), 1e-300) > 20)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
+        for k, (colour, (name, points)) in enumerate(
+            zip(palette.series(len(series)), series.items(), strict=True)
+        ):
+            order = sorted(points, key=lambda value: numbers[values.index(value)])
+            x = np.asarray([numbers[values.index(value)] for value in order])
+            if not numeric:
+                x = x + (k - (len(series) - 1) / 2) * 0.12
+            mean, low, high = np.asarray([points[value] for value in order]).T
+            axes.errorbar(
+                x, mean, yerr=(np.maximum(mean - low, 0), np.maximum(high - mean, 0)), color=colour,
+                label=name, marker="o", markersize=5, linewidth=1.6 if numeric else 0, elinewidth=1.4,
+                capsize=3,
+            )  # fmt: skip
+            if k == 0 and best in order:
+                at = order.index(best)
+                axes.plot(x[at], mean[at], "o", markersize=13, markerfacecolor="none", color=palette.INK)
+        if not numeric:
+            axes.set_xticks(range(len(values)), [str(value) for value in values])
+            axes.set_xlim(-0.6, len(values) - 0.4)
+        elif spread:
+            axes.set_xscale("log")
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        if len(series) > 1:
+            _legend(axes, len(series))
         return _svg(figure)
 
 
@@ -98,39 +137,52 @@ def heat_map(
     names: Sequence[str], mean: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None
 ) -> str:
     """A league's matrix: the row player's reward per step against the column player."""
-    size = 1.6 + 0.62 * len(names)
-    spread = float(np.max(np.abs(mean - np.median(mean)))) or 1.0
-    centre = float(np.median(mean))
-    with plt.rc_context({**_STYLE, "axes.grid": False}):
-        figure, axes = plt.subplots(figsize=(size + 1.2, size), layout="constrained")
+    rows = "what the row player earns per step"
+    return matrix(names, names, mean, "against", rows, low=low, high=high)
+
+
+def matrix(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    mean: np.ndarray,
+    xlabel: str,
+    ylabel: str,
+    *,
+    low: np.ndarray | None = None,
+    high: np.ndarray | None = None,
+    limits: tuple[float, float] | None = None,
+) -> str:
+    """Numbers in coloured cells, with half their intervals; a cell that is not a number stays empty."""
+    known = mean[np.isfinite(mean)]
+    centre = float(np.median(known)) if known.size else 0.0
+    spread = float(np.max(np.abs(known - centre))) if known.size else 1.0
+    bounds = (centre - (spread or 1.0), centre + (spread or 1.0)) if limits is None else limits
+    with plt.rc_context({**STYLE, "axes.grid": False}):
+        size = (2.8 + 0.62 * len(columns), 1.6 + 0.62 * len(rows))
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
         image = axes.imshow(
-            mean, cmap=palette.DIVERGING, vmin=centre - spread, vmax=centre + spread, aspect="auto"
+            np.ma.masked_invalid(mean), cmap=palette.DIVERGING, vmin=bounds[0], vmax=bounds[1], aspect="auto"
         )
-        shade = image.to_rgba(mean)[..., :3] @ np.asarray([0.299, 0.587, 0.114])
-        axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
-        axes.set_yticks(range(len(names)), names)
+        shade = image.to_rgba(np.nan_to_num(mean, nan=centre))[..., :3] @ np.asarray([0.299, 0.587, 0.114])
+        axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right")
+        axes.set_yticks(range(len(rows)), rows)
         axes.spines[:].set_visible(False)
-        for i in range(len(names)):
-            for j in range(len(names)):
-                colour = palette.INK if shade[i, j] > 0.45 else palette.PAPER
-                axes.text(
-                    j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color=colour
-                )
-                if low is not None and high is not None:
-                    half = (high[i, j] - low[i, j]) / 2
-                    axes.text(
-                        j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=6.5, color=colour
-                    )
-        axes.set_xlabel("against")
-        axes.set_ylabel("what the row player earns per step")
+        for i, j in np.argwhere(np.isfinite(mean)):
+            colour = palette.ON_CELL if shade[i, j] > 0.45 else palette.PAPER
+            axes.text(j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color=colour)
+            if low is not None and high is not None:
+                half = (high[i, j] - low[i, j]) / 2
+                axes.text(j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
         axes.tick_params(length=0)
-        return _svg(figure)
+        return _svg(figure, as_drawn=True)
 
 
 def state_bars(states: Sequence[str], series: Mapping[str, np.ndarray], ylabel: str) -> str:
     """Grouped bars, one group per state; a state that was never met has no bar."""
-    with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
         width = 0.8 / max(len(series), 1)
         for k, (colour, (name, values)) in enumerate(
             zip(palette.series(len(series)), series.items(), strict=True)
@@ -148,14 +200,20 @@ def state_bars(states: Sequence[str], series: Mapping[str, np.ndarray], ylabel: 
         axes.grid(axis="x", visible=False)
         axes.set_ylabel(ylabel)
         if len(series) > 1:
-            axes.legend(frameon=False, fontsize=8, ncols=min(len(series), 4), loc="lower center",
-                        bbox_to_anchor=(0.5, 1.0))  # fmt: skip
+            _legend(axes, len(series))
         return _svg(figure)
 
 
-def _svg(figure: Any) -> str:
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
+def _legend(axes: Any, count: int) -> None:
+    """Above the picture, where it hides nothing."""
+    axes.legend(
+        frameon=False, fontsize=8.5, ncols=min(count, 3), loc="lower left", bbox_to_anchor=(0.0, 1.0),
+        borderaxespad=0.2, handlelength=1.4, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _svg(figure: Any, as_drawn: bool = False) -> str:
+    """The figure as SVG; as it is drawn, not as wide as its place, if `as_drawn`."""
+    svg = to_svg(figure)
     plt.close(figure)
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
+    return svg.replace("<svg", '<svg class="as-drawn"', 1) if as_drawn else svg

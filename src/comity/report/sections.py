@@ -7,73 +7,86 @@ from typing import Any
 import numpy as np
 
 from comity.evaluate.behaviour import Behaviour
+from comity.evaluate.curves import AXES, Metrics, learning_curve
 from comity.evaluate.league import League
-from comity.evaluate.statistics import bootstrap_band
+from comity.evaluate.standing import standings
 from comity.report import html, plots
-from comity.report.plots import Curve
+from comity.report.verdicts import words
 
-Metrics = Sequence[Mapping[str, Any]]
-
-
-def curve(runs: Sequence[Metrics], metric: str, shift: float = 0.0, scale: float = 1.0) -> Curve | None:
-    """The mean of a metric over runs with its band, at the iterations that all of them logged."""
-    tables = [{row["iteration"]: row[metric] for row in run if metric in row} for run in runs]
-    if not tables or any(not rows for rows in tables):
-        return None
-    shared = sorted(set.intersection(*(set(rows) for rows in tables)))
-    if not shared:
-        return None
-    values = np.asarray([[rows[i] for i in shared] for rows in tables]) * scale + shift
-    return Curve(np.asarray(shared), *bootstrap_band(values))
+NOT_METRICS = {*AXES, "cpu_seconds", "steps_per_second"}  # x-axes and costs
+LEAGUE_COLUMNS = {
+    "self-play": "reward per step with its own kind, ± half the 95% interval over episodes",
+    "exploitation": "the most that an opponent here earns more than it when they meet; 0: nobody does",
+    "by": "who that opponent is",
+    "self-play less exploitation": "the order here: high only for who cooperates and is not exploited",
+    "worst": "reward per step against the opponent that leaves it least",
+    "mean": "over all players here; high also for who exploits many fools",
+}
 
 
-def curves_section(runs: Mapping[str, Sequence[Metrics]]) -> str:
-    """Learning curves: the reward first, then everything else that was logged."""
-    logged = [set(row) - {"iteration"} for group in runs.values() for run in group for row in run[-1:]]
-    metrics = sorted(set.union(set(), *logged), key=lambda m: (not m.startswith("reward"), m))
-    parts = []
-    for metric in metrics:
-        found = {name: curve(group, metric) for name, group in runs.items()}
+def curve_tabs(
+    runs: Mapping[str, Sequence[Metrics]], metric: str, window: int = 1, name: str = "x-axis"
+) -> str:
+    """The curves of a metric by iterations, environment steps and seconds, one shown at a time."""
+    panels = {}
+    for axis, label in AXES.items():
+        found = {group: learning_curve(rows, metric, axis, window) for group, rows in runs.items()}
         if any(line is not None for line in found.values()):
-            parts.append(html.figure(plots.learning_curves(found, metric.replace("_", " "))))
-    seeds = max((len(group) for group in runs.values()), default=0)
-    note = f"Mean over {seeds} seeds with 95% bootstrap bands." if seeds > 1 else "One seed."
-    return html.section("Learning curves", html.paragraph(note), *parts)
+            picture = plots.learning_curves(found, words(metric), xlabel=label)
+            alt = f"{words(metric)} against {label} of {', '.join(runs)}"
+            panels[f"by {label}s" if axis == "iteration" else f"by {label}"] = html.figure(picture, alt=alt)
+    return html.tabs(f"{name}-{metric}", panels) if panels else ""
+
+
+def logged_metrics(runs: Mapping[str, Sequence[Metrics]]) -> list[str]:
+    """What was logged: rewards first, then returns, evaluations and outcomes, then the rest."""
+    logged = {name for group in runs.values() for run in group for row in run[-1:] for name in row}
+    first = ("reward", "shaped_reward", "episode_", "evaluation/", "outcome/")
+
+    def place(metric: str) -> tuple[int, str]:
+        return next((i for i, start in enumerate(first) if metric.startswith(start)), len(first)), metric
+
+    return sorted(logged - NOT_METRICS, key=place)
+
+
+def curves_section(runs: Mapping[str, Sequence[Metrics]], window: int = 1) -> str:
+    """Learning curves: the reward first, then everything else that was logged."""
+    figures = [figure for metric in logged_metrics(runs) if (figure := curve_tabs(runs, metric, window))]
+    count = max((len(group) for group in runs.values()), default=0)
+    note = f"Mean over {count} seeds with 95% bootstrap bands." if count > 1 else "One seed."
+    if window > 1:
+        note += f" Each run is smoothed: a point is the mean of {window} logged rows around it."
+    return html.section("Learning curves", html.note(note), html.side_by_side(*figures))
 
 
 def league_section(league: League, notes: str = "") -> str:
-    """The head-to-head matrix as a heat map, and what each player makes of it."""
+    """The head-to-head matrix as a heat map, and how each player stands; the best first."""
     caption = (
         f"Mean reward per step of the row player against the column player, seats averaged, over "
         f"{league.episodes} episodes of {league.horizon} steps; ± is half the 95% bootstrap interval."
     )
-    order = np.argsort(-league.mean.mean(axis=1))
     rows = [
         [
-            league.players[i],
-            float(league.mean[i].mean()),
-            float(league.mean[i, i]),
-            float(league.mean[i].min()),
-            float((league.mean[:, i] - league.mean[i]).max()),
+            row.player,
+            f"{row.self_play:.3f} ±{row.half:.3f}",
+            row.exploitation,
+            row.exploiter or "nobody",
+            row.secured,
+            row.worst,
+            row.mean,
         ]
-        for i in order
+        for row in standings(league)
     ]
-    headings = ["player", "mean over all", "with its own kind", "worst opponent", "largest loss to one"]
-    explanation = (
-        "The largest loss is the most that any opponent earns more than this player when they meet: "
-        "near zero means that it cannot be exploited by anyone here."
-    )
+    table = html.table(["player", *LEAGUE_COLUMNS], rows, LEAGUE_COLUMNS)
+    picture = plots.heat_map(league.players, league.mean, league.low, league.high)
     parts = [
-        html.figure(plots.heat_map(league.players, league.mean, league.low, league.high), caption),
-        html.table(headings, rows),
-        html.paragraph(explanation),
+        html.note(notes) if notes else "",
+        html.side_by_side(table, html.figure(picture, caption)),
         *(
             html.figure(plots.heat_map(league.players, table, table, table), _in_role(league, role))
             for role, table in league.unlike_roles.items()
         ),
     ]
-    if notes:
-        parts.insert(0, html.paragraph(notes))
     return html.section("League", *parts)
 
 
@@ -91,7 +104,12 @@ def behaviour_section(players: Mapping[str, Behaviour], how: str) -> str:
         [name, *(("-" if np.isnan(p) else f"{p:.2f}") for p in values)] for name, values in series.items()
     ]
     picture = (
-        [html.figure(plots.state_bars(first.states, series, f"P({first.actions[0]})"))]
+        [
+            html.figure(
+                plots.state_bars(first.states, series, f"P({first.actions[0]})"),
+                alt=f"how often {', '.join(series)} choose {first.actions[0]} in each state, as in the table",
+            )
+        ]
         if len(first.states) <= 12
         else []
     )
@@ -101,17 +119,13 @@ def behaviour_section(players: Mapping[str, Behaviour], how: str) -> str:
             f"How often {first.actions[0]} was chosen after each last move (own move first). {how} "
             f"A dash marks a state that was never met."
         ),
-        *picture,
-        html.table(["player", *first.states], rows),
+        html.side_by_side(html.table(["player", *first.states], rows), *picture),
     )
 
 
 def settings_section(experiments: Mapping[str, Mapping[str, Any]]) -> str:
     """The settings, as they stand in config.json."""
-    parts = []
-    for name, data in experiments.items():
-        parts.append(html.paragraph(name))
-        parts.append(html.code(json.dumps(data, indent=2)))
+    parts = [html.details(name, html.code(json.dumps(data, indent=2))) for name, data in experiments.items()]
     return html.section("Settings", *parts)
 
 

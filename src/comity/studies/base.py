@@ -105,9 +105,9 @@ class Study(ABC):
             raise ComityError(f"{self.committed} is damaged: it should be an object.")
         return results
 
-    def write_page(self, results: Results, out: Path, lead: str, parts: Sequence[str]) -> Path:
-        """Writes the parts as one page that ends with how to repeat it."""
+    def write_page(self, results: Results, out: Path, verdict: str, parts: Sequence[str]) -> Path:
+        """Writes the parts as one page that begins with a verdict and ends with how to repeat it."""
         repeat = sections.repeat_section([results["command"]], results["versions"])
         path = out / "report.html"
-        write_atomically(path, html.page(self.title, lead, [*parts, repeat]).encode())
+        write_atomically(path, html.page(self.title, verdict, [*parts, repeat]).encode())
         return path

@@ -1,0 +1,49 @@
+"""Matplotlib figures as SVG text that follows the page into the dark."""
+
+import hashlib
+import io
+import re
+from typing import Any
+
+import matplotlib
+
+from comity.core import palette
+
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": palette.INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": palette.EDGE,
+    "axes.labelcolor": palette.LABEL,
+    "xtick.color": palette.SOFT,
+    "ytick.color": palette.SOFT,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlesize": 10,
+    "grid.color": palette.LINE,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "comity",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+_THEMED = {light: name for name, (light, _) in palette.THEME.items() if name != "paper"}
+_COLOUR = re.compile("|".join(_THEMED))
+
+
+def to_svg(figure: Any) -> str:
+    """The figure as SVG: the same figure gives the same text.
+
+    Colours of the theme are variables of the page with the light colour as what they are elsewhere, and names
+    within the picture are its own, so that several can stand on one page.
+    """
+    text = io.StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", svg)
+    return _COLOUR.sub(lambda found: f"var(--{_THEMED[found[0]]}, {found[0]})", svg)
