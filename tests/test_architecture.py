@@ -51,20 +51,21 @@ FLAT_NAMES = [
 
 ALLOWED = {
     "core": set(),
+    "drawing": {"core"},  # scenes as pixels or text, for whoever shows them
     "returns": {"core"},
     "nets": {"core"},
     "games": {"core", "returns"},
     "learn": {"core", "returns", "nets"},
     "agents": {"core", "returns", "nets", "learn"},
-    "bridges": {"core"},
+    "bridges": {"core", "drawing"},
     "play": {"core", "bridges", "games", "agents"},
     "training": {"core", "bridges", "play", "agents", "games"},
     "training/populations": {"core", "play", "evaluate", "theory"},  # what evolves is measured in between
     "theory": {"core"},
     "evaluate": {"core", "games", "agents", "play", "theory"},
-    "report": {"core", "evaluate", "theory"},
+    "report": {"core", "drawing", "evaluate", "theory"},
     "studies": {"core", "games", "agents", "play", "training", "evaluate", "theory", "report"},
-    "testing": {"core", "games", "agents", "play"},
+    "testing": {"core", "drawing", "games", "agents", "play"},
 }
 
 TOP_LEVEL = {  # modules beside the packages

@@ -12,6 +12,7 @@ from comity.core.agent import Agent
 from comity.core.errors import ComityError
 from comity.core.game import TimeStep
 from comity.core.spaces import Box
+from comity.drawing.text import write
 from comity.games.coin import MOVES, CoinGame, CoinState
 from comity.play.match import match_rewards
 from comity.play.specs import make_agent, make_game
@@ -203,11 +204,17 @@ def test_three_players_see_themselves_first_and_then_the_next() -> None:
         assert np.array_equal(views[seat], views[0][order + [3 + i for i in order]])
 
 
-def test_text() -> None:
-    assert GAME.text(state([0, 5], 7, 1)) == "A . .\n. . B\n. b ."
-    assert GAME.text(state([4, 4], 0, 0)) == "a . .\n. * .\n. . ."
-    assert THREE.text(state([0, 0, 0], 8, 2)) == "* . .\n. . .\n. . c"
-    assert WIDE.text(state([3, 4], 1, 0)) == ". a . A\nB . . ."
+def cells(game: CoinGame, state: CoinState) -> list[list[str]]:
+    """What is written in each cell of the drawing."""
+    lines = write(game.draw(state)).plain.splitlines()
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+
+
+def test_drawing() -> None:
+    assert cells(GAME, state([0, 5], 7, 1)) == [["1", "", ""], ["", "", "2"], ["", "$2", ""]]
+    assert cells(GAME, state([4, 4], 0, 0)) == [["$1", "", ""], ["", "12", ""], ["", "", ""]]
+    assert cells(THREE, state([0, 0, 0], 8, 2)) == [["123", "", ""], ["", "", ""], ["", "", "$3"]]
+    assert cells(WIDE, state([3, 4], 1, 0)) == [["", "$1", "", "1"], ["2", "", "", ""]]
 
 
 # ---- Scripted players ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ draws itself is seen in pictures, on pages and in a terminal. Colours are writte
 whose `SERIES` are those of the seats, in order.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -73,6 +74,7 @@ class Table:
     corner: str = ""  # above the side and left of the header
     chosen: tuple[int | None, int | None] | None = None  # row and column; None stands for all of them
     align: str = ""  # of each column: l, c or r; by default centred
+    least: tuple[str, ...] = ()  # texts for which each column has room, so that it does not change its width
     framed: bool = True  # whether lines separate the cells
 
 
@@ -167,6 +169,14 @@ def _parts(scene: Scene | None) -> list[Scene]:
     if isinstance(scene, Row | Stack):
         return [part for inner in scene.scenes for part in _parts(inner)]
     return [scene]
+
+
+def joined(texts: Iterable[str], colours: Iterable[str], gap: str = "  ") -> Cell:
+    """Texts after one another, each in its colour."""
+    found = [
+        part for text, colour in zip(texts, colours, strict=True) for part in ((text, colour), (gap, colour))
+    ]
+    return tuple(found[:-1])
 
 
 def pale(colour: str, share: float = 0.28) -> str:

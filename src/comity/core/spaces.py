@@ -103,6 +103,21 @@ def describe(space: Space) -> str:
             return "(" + ", ".join(describe(part) for part in space) + ")"
 
 
+def say(space: Space, value: PyTree) -> str:
+    """A concrete value in a few words, for people: the label of a choice, some numbers of an array."""
+    match space:
+        case Discrete():
+            return space.label(int(value))
+        case Box() | Bits():
+            numbers = np.ravel(value)
+            more = " ..." if len(numbers) > 6 else ""
+            return " ".join(f"{number:.2f}" for number in numbers[:6]) + more
+        case Masked(observation=inner):
+            return say(inner, value[0])
+        case _:
+            return ", ".join(say(part, own) for part, own in zip(space, value, strict=True))
+
+
 def flat_size(space: Space) -> int:
     """The length of the vector that `encode` makes."""
     match space:

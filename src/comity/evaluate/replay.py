@@ -1,39 +1,58 @@
-"""One episode, step by step, as plain data for pictures."""
+"""One episode, moment by moment, as data for pictures."""
 
-from typing import Any
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import jax
-import numpy as np
 
 from comity.core.agent import Player
-from comity.core.game import Environment, PerSeat
-from comity.play.match import play
+from comity.core.game import Environment, PerSeat, Seat
+from comity.play.episode import Episode
+from comity.play.episode import Moment as Moment
+from comity.play.most_likely import most_likely
+
+LONGEST = 500  # steps of an episode that has no end of its own
 
 
-def replay(game: Environment, players: PerSeat[Player], seed: int, length: int) -> list[dict[str, Any]]:
-    """What was seen, done and earned in each step of one episode.
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Who played what, and every moment of it, the start first."""
 
-    Each step has `obs` and `action` (per seat), `reward`, `total` (rewards so far), `history` (the
-    actions so far, where they are discrete) and `length`, and `picture` if the game draws itself.
+    title: str
+    seats: PerSeat[Seat]
+    players: tuple[str, ...]  # what those in the seats are called
+    horizon: int | None
+    moments: tuple[Moment, ...]
+
+
+def moments(
+    game: Environment, players: PerSeat[Player], seed: int = 0, episode: int = 0, deterministic: bool = False
+) -> Iterator[Moment]:
+    """An episode as it is played: the start, and how the game stands after every step until it is over.
+
+    Every number of `episode` is another one of the same seed.
     """
-    played = play(game, players, jax.random.key(seed), 1, length)
-    actions = [np.asarray(action)[:, 0] for action in played.action]
-    rewards = np.stack([np.asarray(reward)[:, 0] for reward in played.step.reward], axis=1)
-    totals = np.cumsum(rewards, axis=0)
-    draw = getattr(game, "picture", None)
-    steps: list[dict[str, Any]] = []
-    for t in range(length):
-        done = np.stack([action[: t + 1] for action in actions], axis=1) if actions[0].ndim == 1 else None
-        steps.append(
-            {
-                "obs": [jax.tree.map(lambda x, t=t: np.asarray(x)[t, 0], obs) for obs in played.obs],
-                "action": [action[t] for action in actions],
-                "reward": rewards[t].tolist(),
-                "total": totals[t].tolist(),
-                "history": done,
-                "length": length,
-            }
-        )
-        if draw is not None:
-            steps[-1]["picture"] = draw(jax.tree.map(lambda x, t=t: np.asarray(x)[t, 0], played.state))
-    return steps
+    seated = tuple(most_likely(player) for player in players) if deterministic else players
+    played = Episode(game, seated, jax.random.fold_in(jax.random.key(seed), episode))
+    yield played.moment
+    while not played.moment.over:
+        yield played.step()
+
+
+def replay(
+    game: Environment,
+    players: PerSeat[Player],
+    seed: int = 0,
+    length: int | None = None,
+    *,
+    names: Sequence[str] = (),
+    title: str = "",
+    episode: int = 0,
+    deterministic: bool = False,
+) -> Replay:
+    """One episode of at most `length` steps; `names` are those of the players, in the order of the seats."""
+    most = (game.horizon or LONGEST) if length is None else length
+    found = tuple(itertools.islice(moments(game, players, seed, episode, deterministic), most + 1))
+    shown = tuple(names) or tuple("" for _ in game.seats)
+    return Replay(title or game.family, game.seats, shown, game.horizon, found)

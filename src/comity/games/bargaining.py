@@ -12,11 +12,14 @@ A step is one move: only the seat whose turn it is acts (`acts`), the other wait
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Bar, Bars, Note, Scene, Stack, pale
 from comity.core.spaces import Box, Discrete
 
 WAIT, PROPOSE, RESPOND = range(3)
@@ -25,10 +28,14 @@ ROUNDING = 1e-6  # an offer that differs from what is asked by rounding only is 
 
 
 class BargainingState(NamedTuple):
-    """How many moves were made (two in each round), and the offer on the table."""
+    """How many moves were made (two in each round), the offer on the table, and the share agreed upon.
+
+    The share is the responder's in the round of the agreement; -1 while there is none.
+    """
 
     time: Int[Array, ""]
     offer: Float[Array, ""]
+    agreed: Float[Array, ""] | tuple[()] = ()  # only for drawings: not in the view
 
 
 class AlternatingOffers(Environment):
@@ -72,7 +79,7 @@ class AlternatingOffers(Environment):
         return subgame_perfect_split(self.rounds, self.shrink)
 
     def reset(self, key: Key) -> tuple[BargainingState, PerSeat[PyTree]]:
-        state = BargainingState(jnp.int32(0), jnp.float32(0.0))
+        state = BargainingState(jnp.int32(0), jnp.float32(0.0), jnp.float32(-1.0))
         return state, self._observe(state)
 
     def acting(self, state: BargainingState) -> PerSeat[Bool[Array, ""]]:
@@ -92,7 +99,8 @@ class AlternatingOffers(Environment):
             own = jnp.where(round_ % 2 == seat, share[0], share[1])
             left = jnp.float32(self.pie) * jnp.power(jnp.float32(factor), round_.astype(jnp.float32))
             reward.append(jnp.where(agreed, left * own, 0.0))
-        after = BargainingState(state.time + 1, jnp.where(responds, 0.0, number).astype(jnp.float32))
+        offer = jnp.where(responds, 0.0, number).astype(jnp.float32)
+        after = BargainingState(state.time + 1, offer, jnp.where(agreed, state.offer, -1.0))
         step = TimeStep(
             obs=self._observe(after),
             reward=tuple(reward),
@@ -114,6 +122,38 @@ class AlternatingOffers(Environment):
         fair = jnp.minimum(2.0 * next_state.offer, 1.0)
         choices = [(offers & acts).astype(jnp.float32) for acts in self._acts(state.time)]
         return tuple(Cooperation(own * fair, own) for own in choices)
+
+    def view(self, state: BargainingState) -> PyTree:
+        return state._replace(agreed=())  # after an agreement there is no future
+
+    def draw(self, state: BargainingState) -> Scene:
+        """What is left of the pie for each seat, the offer on the table, and whose move it is."""
+        time, agreed = int(state.time), float(np.asarray(state.agreed))
+        names, colours = [seat.name for seat in self.seats], palette.series(2)
+        over = agreed >= 0 or time >= 2 * self.rounds
+        round_ = (time - 1 if over else time) // 2
+        proposer, responder = round_ % 2, 1 - round_ % 2
+        offer = agreed if agreed >= 0 else float(state.offer)
+        on_table = time % 2 == 1 or agreed >= 0
+        shares = {proposer: 1.0 - offer, responder: offer}
+        bars = []
+        for seat in range(2):
+            left = self.pie * self.shrink[seat] ** round_ / self.pie
+            note = f"the whole pie is worth {left * self.pie:.2f}"
+            if on_table:
+                note = f"{shares[seat]:.2f} of it is worth {left * self.pie * shares[seat]:.2f}"
+            filled = left * shares[seat] if on_table else 0.0
+            parts = ((filled, colours[seat]), (left - filled, pale(colours[seat])))
+            bars.append(Bar(((names[seat], colours[seat]),), parts, note))
+        if agreed >= 0:
+            said = f"agreed: {names[responder]} accepts {offer:.2f}"
+        elif over:
+            said = "no agreement: both have nothing"
+        elif on_table:
+            said = f"{names[proposer]} offers {offer:.2f}, {names[responder]} answers"
+        else:
+            said = f"{names[proposer]} proposes"
+        return Stack((Note(f"round {round_ + 1} of {self.rounds}: {said}"), Bars(tuple(bars))))
 
     def _acts(self, time: Int[Array, ""]) -> PerSeat[Bool[Array, ""]]:
         """Moves go first, second (who refused), second, first, first, second, ...: by who proposes."""

@@ -17,8 +17,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Grid, Note, Piece, Scene, Stack
 from comity.core.spaces import Box, Discrete
 from comity.games.horizon import check_horizon
 
@@ -111,16 +113,19 @@ class CoinGame(Environment):
         owns = (jnp.arange(self.players) == state.owner).astype(jnp.float32)
         return tuple(Cooperation(takes[i] * owns[i], takes[i]) for i in range(self.players))
 
-    def text(self, state: CoinState) -> str:
-        """The grid as text: a letter per player, its coin as a small letter, * for several on one cell."""
-        grid = [["." for _ in range(self.width)] for _ in range(self.height)]
+    def draw(self, state: CoinState) -> Scene:
+        """The torus: a disc for each player, a ring for the coin in its owner's colour."""
+        colours = palette.series(self.players)
         coin, owner = int(state.coin), int(state.owner)
-        grid[coin // self.width][coin % self.width] = chr(ord("a") + owner)
+        pieces = [
+            Piece(
+                coin // self.width, coin % self.width, colours[owner], "$", "ring", f"${owner + 1}", size=0.5
+            )
+        ]
         for i, cell in enumerate(np.asarray(state.players).tolist()):
-            row, column = cell // self.width, cell % self.width
-            there = grid[row][column]
-            grid[row][column] = chr(ord("A") + i) if there == "." or there.islower() else "*"
-        return "\n".join(" ".join(row) for row in grid)
+            pieces.append(Piece(cell // self.width, cell % self.width, colours[i], f"{i + 1}"))
+        coins = Note((("$ ", colours[owner]), (f"the coin is player {owner + 1}'s", palette.LABEL)))
+        return Stack((Grid(self.height, self.width, tuple(pieces)), coins))
 
     def _free_cell(self, players: Int[Array, " players"], key: Key) -> Int[Array, ""]:
         """A cell where nobody stands, each with the same probability."""

@@ -13,15 +13,16 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree, UInt8
+from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Scene
 from comity.core.spaces import Bits, Box, Discrete
+from comity.games.harvest_drawing import harvest_scene
 from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
-from comity.games.harvest_pixels import RGB, pixels, world_picture
+from comity.games.harvest_pixels import RGB, pixels
 from comity.games.harvest_restraint import restraint
 from comity.games.horizon import check_horizon
 
@@ -292,9 +293,8 @@ class CommonsHarvest(Environment):
         may = (time >= FIRST_END) & ((time + 1) % END_EVERY == 0)
         return may & (draw < END_CHANCE), time >= LAST_END
 
-    def picture(self, state: HarvestState) -> UInt8[np.ndarray, "height width 3"]:
-        """The whole world in the original's sprites, north up, for replays."""
-        return world_picture(self.layout, state)
+    def draw(self, state: HarvestState) -> Scene:
+        return harvest_scene(self.layout, state)
 
     # ---- What is seen ------------------------------------------------------------------------------------
 

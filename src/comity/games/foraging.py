@@ -13,14 +13,17 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import require
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Grid, Legend, Piece, Scene, Stack
 from comity.core.spaces import Box, Discrete
 from comity.games.horizon import check_horizon
 
 ACTIONS = ("stay", "north", "south", "west", "east", "load")
 MOVES = np.asarray([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1], [0, 0]])
 LOAD = 5
+FOOD_COLOUR = "#6b8e23"
 
 
 class ForagingState(NamedTuple):
@@ -114,6 +117,28 @@ class Foraging(Environment):
         rewards = tuple(paid[i] for i in range(self.players))
         alive = (jnp.bool_(True),) * self.players
         return after, TimeStep(self._observe(after), rewards, over, late & ~over, alive)
+
+    def draw(self, state: ForagingState) -> Scene:
+        """The field: discs are agents and diamonds food, with their levels."""
+        colours = palette.series(self.players)
+        pieces = [
+            Piece(row, column, FOOD_COLOUR, f"{level}", "diamond", f"*{level}", size=0.7)
+            for (row, column), level in zip(
+                np.asarray(state.food).tolist(), np.asarray(state.food_levels).tolist(), strict=True
+            )
+            if level > 0
+        ]
+        levels = np.asarray(state.levels).tolist()
+        for i, (row, column) in enumerate(np.asarray(state.agents).tolist()):
+            pieces.append(
+                Piece(row, column, colours[i], f"{levels[i]}", text=f"{chr(ord('A') + i % 26)}{levels[i]}")
+            )
+        entries = [(FOOD_COLOUR, "food (*) with its level")]
+        entries += [
+            (colour, f"{seat.name}, level {level}")
+            for seat, colour, level in zip(self.seats, colours, levels, strict=True)
+        ]
+        return Stack((Grid(self.height, self.width, tuple(pieces)), Legend(tuple(entries))))
 
     def _move(self, state: ForagingState, chosen: Int[Array, " agents"]) -> Int[Array, "agents 2"]:
         """Where everybody is after the moves: whoever would leave the field, meet food or another stays."""

@@ -31,8 +31,7 @@ def looks() -> UInt32[np.ndarray, "looks 8 3 2"]:
     The index is ((surface x 4 + facing) x BODIES + body) x 2 + beam. Four pixels are one number: so many
     fewer are copied.
     """
-    with files("comity.games").joinpath("data/harvest_sprites.npz").open("rb") as file:
-        sprites = {name: np.asarray(value) for name, value in np.load(file, allow_pickle=False).items()}
+    sprites = _sprites()
     found = np.zeros((len(SURFACES), 4, BODIES, 2, SIDE, SIDE, 3), np.uint8)
     for s, surface in enumerate(SURFACES):
         for facing in range(4):
@@ -52,6 +51,16 @@ def looks() -> UInt32[np.ndarray, "looks 8 3 2"]:
                 found[s, facing, body, 0] = drawn
                 found[s, facing, body, 1] = _over(drawn, sprites["beam"])
     return np.ascontiguousarray(found.reshape(-1, SIDE, SIDE, 3).transpose(0, 1, 3, 2)).view(np.uint32)
+
+
+def player_sprites() -> UInt8[np.ndarray, "players facings 8 8 4"]:
+    """What players look like, with how opaque each pixel is."""
+    return _sprites()["avatar"]
+
+
+def _sprites() -> dict[str, np.ndarray]:
+    with files("comity.games").joinpath("data/harvest_sprites.npz").open("rb") as file:
+        return {name: np.asarray(value) for name, value in np.load(file, allow_pickle=False).items()}
 
 
 def _over(base: np.ndarray, sprite: np.ndarray) -> np.ndarray:

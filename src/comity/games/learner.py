@@ -20,6 +20,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core import spaces
 from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Note, Row, Scene, Stack, as_scene
 from comity.core.spaces import Discrete
 from comity.games.coin import CoinGame
 from comity.returns.advantages import discounted_returns
@@ -136,6 +137,18 @@ class LearnerGame(Environment):
             truncated=state.time >= self.horizon,
             alive=(jnp.bool_(True),) * self.games,
         )
+
+    def draw(self, state: LearnerState) -> Scene:
+        """All inner games: in each the shaper sits in the first seat, the learner in the second."""
+        scenes: list[Scene] = []
+        for i in range(self.games):
+            drawing = self.game.draw(jax.tree.map(itemgetter(i), state.inner))
+            title = Note(f"game {i + 1}", bold=True)
+            scenes.append(title if drawing is None else Stack((title, as_scene(drawing))))
+        episode, step = divmod(int(state.time), self._steps)
+        said = f"episode {min(episode + 1, self.episodes)} of {self.episodes}, step {step} of {self._steps}"
+        rows = tuple(Row(tuple(scenes[i : i + 2])) for i in range(0, self.games, 2))
+        return Stack((*rows, Note(f"{said}; the learner has learned {episode} times")))
 
     def _begin(self, key: Key) -> tuple[PyTree, PerSeat[PyTree]]:
         begun: tuple[PyTree, PerSeat[PyTree]] = jax.vmap(self.game.reset)(jax.random.split(key, self.games))

@@ -12,11 +12,14 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Bar, Bars, Note, Row, Scene, Stack
 from comity.core.spaces import Box, Discrete
 from comity.games.horizon import check_horizon
 from comity.games.matrix import PrisonersDilemma
@@ -101,6 +104,25 @@ class MetaGame(Environment):
         alive = (jnp.bool_(True),) * self.shapers
         reward = tuple(earned[i] for i in range(self.shapers))
         return state, TimeStep(self._observe(state), reward, jnp.bool_(False), over, alive)
+
+    def draw(self, state: MetaState) -> Scene:
+        """Everybody's policy in the inner game: how likely its first action is after each observation."""
+        policies: list[Scene] = []
+        for i, (seat, table) in enumerate(zip(self.game.seats, state.tables, strict=True)):
+            assert isinstance(seat.observation, Discrete)
+            assert isinstance(seat.action, Discrete)
+            colour = palette.series(i + 1)[i]
+            chances = np.asarray(jax.nn.softmax(_whole(jnp.asarray(table))))[:, 0].tolist()
+            bars = tuple(
+                Bar(seat.observation.label(o), ((chance, colour),), f"{chance:.2f}")
+                for o, chance in enumerate(chances)
+            )
+            part = "shaper" if i < self.shapers else "naive learner"
+            title = Note(((f"{seat.name}, {part}", colour),), bold=True)
+            policies.append(
+                Stack((title, Note(f"P({seat.action.label(0)}) after"), Bars(bars)), align="left")
+            )
+        return Stack((Row(tuple(policies)), Note(f"inner episodes played: {int(state.time)}")))
 
     @property
     def _learners(self) -> range:

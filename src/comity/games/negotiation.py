@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Bar, Bars, Note, Scene, Stack
 from comity.core.spaces import Box
 from comity.games.horizon import check_horizon
 
@@ -23,11 +26,12 @@ SCALE = 10.0  # observations are divided by it
 
 
 class NegotiationState(NamedTuple):
-    """Values of this round and proposals of the last, one row per player, and the time."""
+    """Values of this round, proposals of the last and the values then, one row per player, and the time."""
 
     values: Float[Array, "2 items"]
     proposals: Float[Array, "2 items"]
     time: Int[Array, ""]
+    divided: Float[Array, "2 items"] | tuple[()] = ()  # only for drawings: not in the view
 
 
 class Negotiation(Environment):
@@ -71,7 +75,8 @@ class Negotiation(Environment):
         return tuple(Seat(f"player {i + 1}", observation, action, tuple(values)) for i in range(2))
 
     def reset(self, key: Key) -> tuple[NegotiationState, PerSeat[PyTree]]:
-        state = NegotiationState(self._draw(key), jnp.zeros((2, self.items), jnp.float32), jnp.int32(0))
+        nothing = jnp.zeros((2, self.items), jnp.float32)
+        state = NegotiationState(self._draw_values(key), nothing, jnp.int32(0), nothing)
         return state, self._observe(state)
 
     def step(
@@ -80,7 +85,7 @@ class Negotiation(Environment):
         proposals = jnp.clip(jnp.stack(actions), 0.0, self.most)
         total = jnp.maximum(self.most, proposals.sum(axis=0))
         rewards = (proposals * state.values / total[None, :]).sum(axis=1) / (self.items * self.high)
-        state = NegotiationState(self._draw(key), proposals, state.time + 1)
+        state = NegotiationState(self._draw_values(key), proposals, state.time + 1, state.values)
         step = TimeStep(
             obs=self._observe(state),
             reward=tuple(rewards),
@@ -98,7 +103,32 @@ class Negotiation(Environment):
         leaves = 1.0 - next_state.proposals / self.most
         return tuple(Cooperation((dearer[i] * leaves[i]).sum(), dearer[i].sum()) for i in range(2))
 
-    def _draw(self, key: Key) -> Float[Array, "2 items"]:
+    def view(self, state: NegotiationState) -> PyTree:
+        return state._replace(divided=())  # what was divided before means nothing for the future
+
+    def draw(self, state: NegotiationState) -> Scene:
+        """How the items of the last round were divided, and what those of the next are worth."""
+        colours = palette.series(2)
+        values, divided = np.asarray(state.values), np.asarray(state.divided)
+        proposals = np.asarray(state.proposals)
+        shares = proposals / np.maximum(self.most, proposals.sum(axis=0))
+        bars = []
+        for item in range(self.items):
+            note = ""
+            if int(state.time):
+                asked = " and ".join(f"{own:.1f}" for own in proposals[:, item])
+                note = f"asked {asked}"
+            parts = tuple(
+                (float(share), colour) for share, colour in zip(shares[:, item], colours, strict=True)
+            )
+            bars.append(Bar((("item ", palette.LABEL), *_worth(divided[:, item], colours)), parts, note))
+        begun = "no round yet" if int(state.time) == 0 else "last round: who got which share of each item"
+        following: list[tuple[str, str]] = [("worth in the next round:", palette.LABEL)]
+        for item in range(self.items):
+            following += [("   ", palette.LABEL), *_worth(values[:, item], colours)]
+        return Stack((Note(begun), Bars(tuple(bars)), Note(tuple(following))))
+
+    def _draw_values(self, key: Key) -> Float[Array, "2 items"]:
         """New values: each item is dear to one player, drawn evenly, and cheap to the other."""
         dear = jax.random.bernoulli(key, 0.5, (self.items,))
         first = jnp.where(dear, jnp.float32(self.high), jnp.float32(self.low))
@@ -112,3 +142,9 @@ class Negotiation(Environment):
             parts = [pool, state.values[me], state.proposals[me], state.values[other], state.proposals[other]]
             views.append(jnp.concatenate(parts) / SCALE)
         return tuple(views)
+
+
+def _worth(values: Float[np.ndarray, "2"], colours: list[str]) -> tuple[tuple[str, str], ...]:
+    """What an item is worth to each player, in its colour."""
+    first, second = (f"{value:g}" for value in values)
+    return (first, colours[0]), ("/", palette.LABEL), (second, colours[1])

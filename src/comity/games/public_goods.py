@@ -3,11 +3,14 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Bar, Bars, Note, Scene, Stack
 from comity.core.spaces import Discrete
 from comity.games.horizon import check_horizon
 
@@ -80,3 +83,22 @@ class PublicGoods(Environment):
         """To contribute is cooperative; the first observations are those after a contribution."""
         gives = (next_state.seen <= self.players).astype(jnp.float32)
         return tuple(Cooperation(gives[i], jnp.float32(1.0)) for i in range(self.players))
+
+    def draw(self, state: PublicGoodsState) -> Scene:
+        """What everybody gave in the last round, and what the pot gave back to each."""
+        seen = np.asarray(state.seen)
+        begun = bool(seen[0] > 0)
+        gives = [begun and (own - 1) // self.players == 0 for own in seen.tolist()]
+        share = self.multiplier * sum(gives) / self.players
+        bars = tuple(
+            Bar(
+                ((seat.name, colour),),
+                ((float(own), colour),),
+                ("gave 1" if own else "gave nothing") if begun else "",
+            )
+            for seat, colour, own in zip(self.seats, palette.series(self.players), gives, strict=True)
+        )
+        pot = (
+            f"pot: {sum(gives)} x {self.multiplier:g} = {self.multiplier * sum(gives):g}, {share:g} for each"
+        )
+        return Stack((Bars(bars), Note(pot if begun else "everybody may give 1 to the pot")))

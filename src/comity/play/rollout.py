@@ -71,7 +71,7 @@ def _new_games(
 
     alive = in_every_game(jax.vmap(game.present)(state))
     acts = in_every_game(jax.vmap(game.acting)(state))
-    memories = _initial_carries(occupants, len(game.seats), batch)
+    memories = initial_carries(occupants, len(game.seats), batch)
     return EnvBatch(state, obs, alive, acts, memories, jnp.zeros(batch, jnp.int32))
 
 
@@ -91,13 +91,13 @@ def rollout(
         envs: EnvBatch, step_input: tuple[Keys, GameKeys, tuple[Key, ...], Array]
     ) -> tuple[EnvBatch, tuple[PyTree, ...]]:
         act_keys, game_keys, (bootstrap_key, reset_key), last = step_input
-        action, carry, extras = _act(occupants, envs.obs, envs.carry, act_keys)
+        action, carry, extras = act_seats(occupants, envs.obs, envs.carry, act_keys)
         state, step = jax.vmap(game.step)(game_keys, envs.state, action)
         done = step.terminated | step.truncated
         ends = jnp.any(done) | jnp.any(jnp.stack([jnp.any(~alive) for alive in step.alive]))
 
         def act_again() -> PyTree:
-            return _act(occupants, step.obs, carry, _act_keys(bootstrap_key, seats, batch))[2]
+            return act_seats(occupants, step.obs, carry, _act_keys(bootstrap_key, seats, batch))[2]
 
         bootstrap = jax.lax.cond(ends | last, act_again, lambda: jax.tree.map(jnp.zeros_like, extras))
 
@@ -144,7 +144,7 @@ def _act_keys(key: Key, seats: int, batch: int) -> Keys:
     return tuple(jax.random.split(jax.random.fold_in(key, seat), batch) for seat in range(seats))
 
 
-def _act(
+def act_seats(
     occupants: tuple[Occupant, ...], obs: PerSeat[PyTree], carry: PerSeat[PyTree], keys: Keys
 ) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PerSeat[PyTree]]:
     """Everybody acts; seats of one occupant in one call."""
@@ -181,7 +181,8 @@ def _act_as_team(agent: Agent):  # type: ignore[no-untyped-def]
     return act
 
 
-def _initial_carries(occupants: tuple[Occupant, ...], seats: int, batch: int) -> PerSeat[PyTree]:
+def initial_carries(occupants: tuple[Occupant, ...], seats: int, batch: int) -> PerSeat[PyTree]:
+    """Everybody's memory at the start of an episode; None in seats that nobody of these sits in."""
     memories: list[PyTree] = [None] * seats
     for occupant in occupants:
         each = batch // group_count(occupant)

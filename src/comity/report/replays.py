@@ -1,147 +1,166 @@
-"""Replays: pictures of games, frame by frame, and animations of them."""
+"""Replays as pictures: frames, animations, a sheet of frames, and a page that plays them."""
 
+import base64
 import io
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
-from jaxtyping import UInt8
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from comity.core import palette
+from comity.core.errors import ComityError
+from comity.core.files import write_atomically
+from comity.core.scene import Cell, Grid, Note, Piece, Scene, Stack, Table, pale, seat_colours
+from comity.core.spaces import Discrete, say
+from comity.drawing.pixels import Frame, paint
+from comity.evaluate.replay import Moment, Replay
+from comity.report.replay_page import replay_page
 
-Frame = UInt8[np.ndarray, "height width 3"]
-Draw = Callable[[dict[str, Any]], Frame]
-CELL = 44
-
-
-def draw_coin(step: dict[str, Any]) -> Frame:
-    """The Coin Game: discs are players, a ring is the coin in its owner's colour, rewards below."""
-    planes = np.asarray(step["obs"][0])
-    players = planes.shape[0] // 2
-    height, width = planes.shape[1:]
-    image = Image.new("RGB", (width * CELL, height * CELL + 26), palette.PAPER)
-    pen = ImageDraw.Draw(image)
-    for row in range(height + 1):
-        pen.line([(0, row * CELL), (width * CELL, row * CELL)], fill=palette.RULE)
-    for column in range(width + 1):
-        pen.line([(column * CELL, 0), (column * CELL, height * CELL)], fill=palette.RULE)
-    for owner in range(players):
-        for row, column in np.argwhere(planes[players + owner] > 0):
-            box = _box(column, row, 0.30)
-            pen.ellipse(box, outline=palette.SERIES[owner], width=5)
-    for player in range(players):
-        for row, column in np.argwhere(planes[player] > 0):
-            shift = (player - (players - 1) / 2) * 0.16
-            pen.ellipse(_box(column + shift, row, 0.20), fill=palette.SERIES[player])
-    _write_rewards(pen, step["total"], height * CELL + 6)
-    return np.asarray(image)
+FORMATS = (".gif", ".webp", ".png", ".html")
+HISTORY = 30  # how many of the last actions are shown
+MARGIN = 18  # pixels around a frame
+WIDTH = 440  # the smallest width of what is inside
 
 
-def draw_negotiation(step: dict[str, Any]) -> Frame:
-    """Negotiation: for each item, both values and proposals as bars; the dear side is dark."""
-    obs = np.asarray(step["obs"][0]) * 10.0
-    items = obs.shape[0] // 5
-    values = [obs[items : 2 * items], obs[3 * items : 4 * items]]
-    proposals = [np.asarray(action) for action in step["action"]]
-    most = max(float(np.max(proposals)), 5.0)
-    image = Image.new("RGB", (max(items * 84, 240), 170), palette.PAPER)
-    pen = ImageDraw.Draw(image)
-    for item in range(items):
-        for player in range(2):
-            left = 14 + item * 84 + player * 32
-            tall = 96 * float(proposals[player][item]) / most
-            dear = values[player][item] >= values[1 - player][item]
-            colour = palette.SERIES[player] if dear else _pale(palette.SERIES[player])
-            pen.rectangle([left, 118 - tall, left + 26, 118], fill=colour)
-            pen.text((left + 4, 122), f"{values[player][item]:.0f}", fill=palette.LABEL)
-    _write_rewards(pen, step["total"], 146)
-    return np.asarray(image)
+def moment_scene(replay: Replay, number: int) -> Scene:
+    """One moment of a replay: the game as it draws itself, below it who did and earned what."""
+    moment = replay.moments[number]
+    colours = seat_colours(moment.scene, len(replay.seats))
+    of = "" if replay.horizon is None else f" of {replay.horizon}"
+    state = "  (start)" if moment.step == 0 else "  (end)" if moment.over else ""
+    scenes: list[Scene] = [Note(replay.title, bold=True), Note(f"step {moment.step}{of}{state}")]
+    if moment.scene is not None:
+        scenes.append(moment.scene)
+    scenes.append(_seats(replay, moment, colours))
+    history = _history(replay, number, colours)
+    return Stack((*scenes, history) if history is not None else tuple(scenes))
 
 
-def draw_matrix(step: dict[str, Any]) -> Frame:
-    """A matrix game: one column per step so far, one row per player, cooperation light, defection dark."""
-    moves = np.asarray(step["history"])
-    steps, players = moves.shape
-    image = Image.new("RGB", (max(step["length"] * 22 + 12, 200), players * 30 + 34), palette.PAPER)
-    pen = ImageDraw.Draw(image)
-    for t in range(steps):
-        for player in range(players):
-            colour = _pale(palette.SERIES[player]) if moves[t, player] == 0 else palette.SERIES[player]
-            pen.rectangle([6 + t * 22, 4 + player * 30, 24 + t * 22, 30 + player * 30], fill=colour)
-            letter = "C" if moves[t, player] == 0 else "D"
-            ink = palette.INK if moves[t, player] == 0 else palette.PAPER
-            pen.text((11 + t * 22, 10 + player * 30), letter, fill=ink)
-    _write_rewards(pen, step["total"], players * 30 + 10)
-    return np.asarray(image)
+def _seats(replay: Replay, moment: Moment, colours: list[str]) -> Table:
+    """Who sits where, what each did and earned in the last step, and what it has earned so far."""
+    named = any(replay.players)
+    rows: list[tuple[Cell, ...]] = []
+    for i, seat in enumerate(replay.seats):
+        name: tuple[Cell, ...] = (replay.players[i],) if named else ()
+        first: Cell = (("● ", colours[i]), (seat.name, palette.INK))
+        rows.append((first, *name, *_deeds(replay, moment, i)))
+    header = ("seat", *(("player",) if named else ()), "action", "reward", "sum")
+    least = ("",) * (len(header) - 3) + _widest(replay)
+    return Table(tuple(rows), header, align="l" * (len(header) - 2) + "rr", least=least, framed=False)
 
 
-def draw_harvest(step: dict[str, Any]) -> Frame:
-    """Commons Harvest: the world as the original draws it, and what each player has eaten."""
-    world = Image.fromarray(np.asarray(step["picture"]))
-    world = world.resize((world.width * 2, world.height * 2), Image.Resampling.NEAREST)
-    image = Image.new("RGB", (world.width, world.height + 22), palette.PAPER)
-    image.paste(world, (0, 0))
-    pen = ImageDraw.Draw(image)
-    place = world.width // len(step["total"])
-    for player, total in enumerate(step["total"]):
-        pen.text((6 + player * place, world.height + 5), f"{player + 1}: {total:.0f}", fill=palette.LABEL)
-    return np.asarray(image)
+def _deeds(replay: Replay, moment: Moment, seat: int) -> tuple[str, str, str]:
+    """What a seat did in the last step, what it earned by it, and what it has earned so far."""
+    total = f"{moment.total[seat] + 0.0:.2f}"
+    if moment.step == 0:
+        return "", "", total
+    done = moment.actions[seat]
+    action = "waits" if done is None else say(replay.seats[seat].action, done)
+    return action, f"{moment.reward[seat] + 0.0:+.2f}", total
 
 
-DRAWINGS: dict[str, Draw] = {
-    "coin": draw_coin,
-    "negotiation": draw_negotiation,
-    "matrix": draw_matrix,
-    "commons-harvest": draw_harvest,
-}
+@lru_cache(maxsize=4)
+def _widest(replay: Replay) -> tuple[str, ...]:
+    """The longest texts of a replay in the columns that change."""
+    found = [_deeds(replay, moment, i) for moment in replay.moments for i in range(len(replay.seats))]
+    return tuple(max(column, key=len) for column in zip(*found, strict=True))
 
 
-def frames(family: str, steps: Sequence[dict[str, Any]]) -> list[Frame]:
-    """The pictures of an episode, if games of the family can be drawn."""
-    draw = DRAWINGS.get(family)
-    return [] if draw is None else [draw(step) for step in steps]
+def _history(replay: Replay, number: int, colours: list[str]) -> Grid | None:
+    """The last actions of everybody, one column a step, where each has a letter; the first one is pale."""
+    spaces = [seat.action for seat in replay.seats]
+    if not all(isinstance(own, Discrete) and set(map(len, own.labels)) == {1} for own in spaces):
+        return None
+    columns = min(max(len(replay.moments) - 1, 1), HISTORY)
+    past = replay.moments[max(number - columns, 0) + 1 : number + 1]
+    pieces, ground = [], []
+    for i, space in enumerate(spaces):
+        assert isinstance(space, Discrete)
+        row = [""] * columns
+        for t, moment in enumerate(past):
+            if moment.actions[i] is not None:
+                action = int(moment.actions[i])
+                row[t] = pale(colours[i], 0.25 + 0.75 * action / max(space.n - 1, 1))
+                pieces.append(Piece(i, t, palette.INK, space.label(action), "none", size=1.0))
+        ground.append(tuple(row))
+    side = tuple(((seat.name, colours[i]),) for i, seat in enumerate(replay.seats))
+    return Grid(len(spaces), columns, tuple(pieces), tuple(ground), side, cell=22)
 
 
-def animation(pictures: Sequence[Frame], milliseconds: int = 350) -> bytes:
-    """The pictures as an animated GIF that repeats."""
+def frames(replay: Replay, every: int = 1) -> list[Frame]:
+    """The pictures of a replay, all of one size; `every` second or third moment only, and the last."""
+    shown = sorted({*range(0, len(replay.moments), every), len(replay.moments) - 1})
+    found = [paint(moment_scene(replay, number)) for number in shown]
+    width = max(WIDTH, *(frame.shape[1] for frame in found)) + 2 * MARGIN
+    height = max(frame.shape[0] for frame in found) + 2 * MARGIN
+    return [_on_paper(frame, width, height) for frame in found]
+
+
+def _on_paper(frame: Frame, width: int, height: int) -> Frame:
+    sheet = np.full((height, width, 3), 255, np.uint8)
+    left = (width - frame.shape[1]) // 2
+    sheet[MARGIN : MARGIN + frame.shape[0], left : left + frame.shape[1]] = frame
+    return sheet
+
+
+def animation(pictures: Sequence[Frame], milliseconds: int = 350, kind: str = "GIF") -> bytes:
+    """The pictures as an animated GIF or WebP that repeats; the last one stays four times as long."""
     images = [Image.fromarray(picture) for picture in pictures]
+    durations = [milliseconds] * (len(images) - 1) + [4 * milliseconds]
     content = io.BytesIO()
+    options = {"optimize": True} if kind == "GIF" else {"lossless": True, "quality": 60}
     images[0].save(
-        content,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=milliseconds,
-        loop=0,
-        optimize=True,
+        content, kind, save_all=True, append_images=images[1:], duration=durations, loop=0, **options
     )
     return content.getvalue()
 
 
-def strip(pictures: Sequence[Frame], columns: int = 8) -> bytes:
-    """The first pictures side by side, as PNG."""
-    chosen = list(pictures)[: columns * 2]
-    height, width = chosen[0].shape[:2]
-    rows = -(-len(chosen) // columns)
-    sheet = Image.new("RGB", (columns * (width + 8), rows * (height + 8)), palette.PAPER)
-    for i, picture in enumerate(chosen):
-        sheet.paste(Image.fromarray(picture), ((i % columns) * (width + 8), (i // columns) * (height + 8)))
+def strip(pictures: Sequence[Frame], columns: int = 4, most: int = 16) -> bytes:
+    """Pictures side by side in rows, as PNG: at most so many, evenly taken from all."""
+    numbers = np.unique(np.linspace(0, len(pictures) - 1, min(most, len(pictures))).round().astype(int))
+    columns = min(columns, len(numbers))
+    height, width = pictures[0].shape[:2]
+    rows = -(-len(numbers) // columns)
+    sheet = Image.new("RGB", (columns * width, rows * height), palette.PAPER)
+    for i, number in enumerate(numbers.tolist()):
+        sheet.paste(Image.fromarray(pictures[number]), (i % columns * width, i // columns * height))
+    return _png(sheet)
+
+
+def page(replay: Replay, milliseconds: int = 350) -> str:
+    """A page without anything outside it that plays, pauses, steps and scrubs."""
+    pictures = []
+    for picture in frames(replay):
+        image = Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE)
+        pictures.append(base64.b64encode(_png(image)).decode())
+    who = ", ".join(name or seat.name for name, seat in zip(replay.players, replay.seats, strict=True))
+    return replay_page(f"{replay.title}: {who}", pictures, milliseconds)
+
+
+def save_replay(replay: Replay, path: Path, fps: float = 3.0) -> None:
+    """Writes a replay as the ending of the path says: .gif, .webp, .png (a sheet of frames) or .html."""
+    check_format(path)
+    milliseconds = max(round(1000 / fps), 20)
+    match path.suffix.lower():
+        case ".html":
+            content = page(replay, milliseconds).encode()
+        case ".png":
+            content = strip(frames(replay))
+        case ending:
+            content = animation(frames(replay), milliseconds, "GIF" if ending == ".gif" else "WEBP")
+    write_atomically(path, content)
+
+
+def check_format(path: Path) -> None:
+    """Raises unless replays can be written as the ending of a path says."""
+    if path.suffix.lower() not in FORMATS:
+        endings = ", ".join(FORMATS[:-1]) + f" or {FORMATS[-1]}"
+        raise ComityError(f"{path} has no known format of replays: a name that ends in {endings} works.")
+
+
+def _png(image: Image.Image) -> bytes:
     content = io.BytesIO()
-    sheet.save(content, format="PNG", optimize=True)
+    image.save(content, format="PNG", optimize=True)
     return content.getvalue()
-
-
-def _box(column: float, row: float, radius: float) -> list[float]:
-    x, y = (column + 0.5) * CELL, (row + 0.5) * CELL
-    return [x - radius * CELL, y - radius * CELL, x + radius * CELL, y + radius * CELL]
-
-
-def _write_rewards(pen: ImageDraw.ImageDraw, totals: Sequence[float], y: float) -> None:
-    for player, total in enumerate(totals):
-        pen.text((8 + player * 64, y), f"{total:+.2f}", fill=palette.SERIES[player])
-
-
-def _pale(colour: str) -> str:
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{(c + 2 * 255) // 3:02x}" for c in parts)

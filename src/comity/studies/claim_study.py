@@ -105,21 +105,19 @@ class ClaimStudy(Study):
     def _replays(self, results: Results, out: Path) -> str:
         """Sample episodes as pictures and one animation: with itself, and against always-defect."""
         game = self.make_game()
-        assert game.horizon is not None
         player = player_of(results["players"][0], out)
         parts = []
         for name, other in {
             "itself": player,
             "always-defect": scripted_player("always-defect", game),
         }.items():
-            pictures = replays.frames(game.family, replay(game, (player, other), 0, game.horizon))
-            if not pictures:
-                continue
+            shown = replay(game, (player, other), names=(self.agent, name))
+            pictures = replays.frames(shown)
             moving = replays.animation(pictures)
             write_atomically(out / f"replay-{name}.gif", moving)
             write_atomically(out / f"episode-{name}.png", replays.strip(pictures))
             data = base64.b64encode(moving).decode()
-            caption = f"{self.agent}, seed 0 (first colour), and {name}; numbers are the rewards so far."
+            caption = f"{self.agent}, seed 0, and {name}."
             parts.append(html.figure(f'<img alt="replay" src="data:image/gif;base64,{data}">', caption))
         return html.section("Replays", *parts)
 

@@ -171,8 +171,10 @@ def _replays(results: Results, out: Path) -> str:
         player = player_of(results["players"][label][0], out)
         for company, names in COMPANIES.items():
             rest = seat_scripted(game, names, 5)
-            steps = replay(game, (player,) * (len(game.seats) - len(rest)) + rest, 0, SHOWN)
-            moving = replays.animation(replays.frames(game.family, steps[::2]), 120)
+            learners = len(game.seats) - len(rest)
+            seated = (*[label] * learners, *names[: len(rest)])
+            shown = replay(game, (player,) * learners + rest, 0, SHOWN, names=seated)
+            moving = replays.animation(replays.frames(shown, every=2), 120)
             name = f"{agent}-{company.replace(' ', '-')}.gif"
             write_atomically(out / name, moving)  # beside the page: nine of them would make it heavy
             caption = f"{label}, seed 0, with {company}: the first {SHOWN} steps, every second one."

@@ -108,8 +108,8 @@ def _replays(out: Path) -> str:
     game = harvest_game()
     pictures = []
     for label, name in SHOWN.items():
-        steps = replay(game, seat_scripted(game, GROUPS[label]), SEED, 160)
-        moving = replays.animation(replays.frames(game.family, steps[::2]), 120)
+        shown = replay(game, seat_scripted(game, GROUPS[label]), SEED, 160)
+        moving = replays.animation(replays.frames(shown, every=2), 120)
         write_atomically(out / f"{name}.gif", moving)
         pictures.append(html.figure(f'<img alt="replay" src="{name}.gif">', label))
     return html.section("Replays", *pictures)

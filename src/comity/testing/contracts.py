@@ -12,8 +12,12 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core import spaces
 from comity.core.agent import Agent, Context, Player, add_group_axis
 from comity.core.batch import Trajectory, team_batch
+from comity.core.errors import ComityError
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.matchmaker import Occupant
+from comity.core.scene import as_scene
+from comity.drawing.pixels import paint
+from comity.drawing.text import write
 from comity.play.rollout import reset, rollout, simulator
 
 
@@ -24,7 +28,7 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
     finite float32 scalars; flags are booleans; the same key gives the same game; an episode that does not
     terminate is truncated exactly at the horizon if that is fixed; seats of one role see and do the same.
     In games of turns somebody acts in every step, who waits has one legal choice (if it has choices and sees
-    which are legal), and what it does changes nothing.
+    which are legal), and what it does changes nothing. What the game draws can be shown in every state.
     """
     seats = game.seats
     assert len(seats) >= 1, "a game needs at least one seat"
@@ -44,6 +48,7 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
     acts = game.acting(state)  # who acts in the next step
     turns = bool(acts)
     age = 0  # steps of this episode
+    check_drawing(game, state)
     for time in range(steps):
         key, action_key, step_key = jax.random.split(jax.random.fold_in(key, time), 3)
         for seat, seen in zip(seats, obs, strict=True):
@@ -64,6 +69,8 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
             assert (flag.shape, flag.dtype) == ((), jnp.bool_), f"a flag is {flag}"
         _check_turns(game, now, turns)
         game.view(state)
+        over = bool(now.terminated | now.truncated)
+        check_drawing(game, state, shown=over)
         obs, acts = now.obs, now.acts
         age += 1
         if game.horizon is not None and not bool(now.terminated):
@@ -72,10 +79,24 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
                 f"step {age} of an episode of {game.horizon}: truncated "
                 + ("too early" if not wanted else "too late")
             )
-        if bool(now.terminated | now.truncated):
+        if over:
             state, obs = reset(jax.random.fold_in(key, 1))
             acts, age = game.acting(state), 0
     _check_batch(game, seed)
+
+
+def check_drawing(game: Environment, state: PyTree, shown: bool = True) -> None:
+    """A state's drawing is a scene, a text, a picture or nothing; if it is `shown`, as pixels and as text."""
+    drawing = game.draw(state)
+    if drawing is None:
+        return
+    try:
+        scene = as_scene(drawing)
+    except ComityError as error:
+        raise AssertionError(str(error)) from None
+    if shown:
+        assert min(paint(scene).shape) >= 1
+        assert write(scene).plain.strip(), "the drawing of a state is empty"
 
 
 def _sample_actions(seats: PerSeat[Seat], key: Key) -> PerSeat[PyTree]:

@@ -15,7 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core import palette
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Note, Scene, Stack, Table, joined
 from comity.core.spaces import Discrete
 from comity.core.tunable import Number
 from comity.returns.markov import memory_one_values
@@ -107,6 +109,22 @@ class IteratedMatrixGame(Environment):
         payoffs = jnp.asarray(self.payoffs, probabilities[0].dtype)
         views = jnp.asarray(_views(self.payoffs.shape[1:]), jnp.int32)
         return memory_one_values(probabilities, payoffs, views, discount) / (1.0 - discount)
+
+    def draw(self, state: MatrixState) -> Scene:
+        """The table of payoffs with the last joint action; all seats but the first choose the column."""
+        payoffs, last = self.payoffs, int(state.last)
+        colours, letters = palette.series(payoffs.shape[0]), self.action_labels
+        flat = payoffs.reshape(payoffs.shape[0], payoffs.shape[1], -1)
+        rows = tuple(
+            tuple(joined([f"{own + 0.0:g}" for own in cell], colours) for cell in row)
+            for row in flat.transpose(1, 2, 0)
+        )
+        others = itertools.product(*(letters[:size] for size in payoffs.shape[2:]))
+        header = tuple(joined(joint, colours[1:], "") for joint in others)
+        side = tuple(joined(letter, colours[:1]) for letter in letters[: payoffs.shape[1]])
+        chosen = None if last == 0 else divmod(last - 1, flat.shape[2])
+        chooses = [f"{seat.name}: {'column' if i else 'row'}" for i, seat in enumerate(self.seats)]
+        return Stack((Table(rows, header, side, chosen=chosen), Note(joined(chooses, colours, "   "))))
 
     def _observe(self, state: MatrixState) -> PerSeat[PyTree]:
         views = jnp.asarray(_views(self.payoffs.shape[1:]), jnp.int32)

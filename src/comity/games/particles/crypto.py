@@ -4,10 +4,14 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
+from comity.core import palette
 from comity.core.game import PerSeat
+from comity.core.scene import Note, Scene, Stack, Table
 from comity.games.horizon import check_horizon
+from comity.games.particles.drawing import spoken
 from comity.games.particles.physics import Body, ParticleGame, ParticleState
 
 
@@ -45,3 +49,17 @@ class Crypto(ParticleGame):
             misses.append(jnp.where(jnp.any(said != 0.0), jnp.square(said - message).sum(), 0.0))
         eve, bob = misses
         return -eve, eve - bob, eve - bob
+
+    def draw(self, state: ParticleState) -> Scene:
+        """The message and the key, and what everybody says; places mean nothing here."""
+        message, key = ("ab"[goal] for goal in np.asarray(state.goals).tolist())
+        eve, bob, alice = (spoken(words) for words in np.asarray(state.speech))
+        colours = palette.series(3)
+        rows = (
+            ("message", message, "alice knows it"),
+            ("key", key, "alice and bob know it"),
+            ((("alice says", colours[2]),), alice, "all hear it"),
+            ((("bob guesses", colours[1]),), bob, "right" if bob == message else ""),
+            ((("eve guesses", colours[0]),), eve, "right" if eve == message else ""),
+        )
+        return Stack((Table(rows, align="lcl"), Note("bob should find the message, eve should not")))

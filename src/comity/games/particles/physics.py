@@ -13,20 +13,23 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Scene
 from comity.core.spaces import Box, Discrete
+from comity.games.particles.drawing import world
 
 STEP = 0.1  # seconds
 DAMPING = 0.25  # share of the speed that is lost in a step
 CONTACT_FORCE = 100.0
 CONTACT_MARGIN = 1e-3
-MOVES = 5  # stay, left, right, down, up
+WAY_NAMES = ("stay", "left", "right", "down", "up")
+MOVES = len(WAY_NAMES)
 WAYS = np.asarray([[0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
 
 
 class Body(NamedTuple):
-    """What a disc is like: agents have a name, and may move, speak and be limited in speed."""
+    """What a disc is like; the name of what stands still says its kind."""
 
-    name: str = ""
+    name: str = "landmark"
     size: float = 0.05
     moves: bool = False
     collides: bool = False
@@ -97,7 +100,8 @@ class ParticleGame(Environment):
             if self.continuous:
                 action: Box | Discrete = Box((moves + words,), 0.0, 1.0)
             else:
-                action = Discrete(max(moves, 1) * max(words, 1))
+                labels = _action_labels(moves, words)
+                action = Discrete(len(labels), labels)
             seats.append(Seat(body.name, Box(obs.shape), action, role=body.role))
         return tuple(seats)
 
@@ -137,6 +141,9 @@ class ParticleGame(Environment):
         over = jnp.bool_(False) if self.horizon is None else after.time >= self.horizon
         alive = (jnp.bool_(True),) * count
         return after, TimeStep(self.observe(after), self.rewards(after), jnp.bool_(False), over, alive)
+
+    def draw(self, state: ParticleState) -> Scene:
+        return world(self, state)
 
     def _read(self, body: Body, action: PyTree, state: ParticleState) -> tuple[Array, Array]:
         """The force and the words of an action."""
@@ -200,6 +207,14 @@ class ParticleGame(Environment):
         """How many of some bodies overlap one."""
         zero = jnp.zeros((), state.position.dtype)
         return sum((self._touch(state, other, body).astype(zero.dtype) for other in by), zero)
+
+
+def _action_labels(moves: int, words: int) -> tuple[str, ...]:
+    """Names of all choices: a way, a word, or both, words being the slower index."""
+    ways, said = WAY_NAMES[:moves], [f"say {chr(ord('a') + word)}" for word in range(words)]
+    if not moves or not words:
+        return ways or tuple(said) or ("wait",)
+    return tuple(f"{way} and {word}" for word in said for way in ways)
 
 
 def distance(first: Float[Array, "2"], second: Float[Array, "2"]) -> Float[Array, ""]:

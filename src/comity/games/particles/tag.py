@@ -42,7 +42,7 @@ class Tag(ParticleGame):
 
     @property
     def landmarks(self) -> tuple[Body, ...]:
-        return (Body(size=0.2, collides=True),) * self.obstacles
+        return (Body("obstacle", 0.2, collides=True),) * self.obstacles
 
     def observe(self, state: ParticleState) -> PerSeat[Float[Array, " _"]]:
         prey = range(self.adversaries, len(self.agents))

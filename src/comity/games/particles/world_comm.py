@@ -48,9 +48,9 @@ class WorldComm(ParticleGame):
     @property
     def landmarks(self) -> tuple[Body, ...]:
         return (
-            (Body(size=0.2, collides=True),) * self.obstacles
-            + (Body(size=0.03),) * self.food
-            + (Body(size=0.3),) * self.forests
+            (Body("obstacle", 0.2, collides=True),) * self.obstacles
+            + (Body("food", 0.03),) * self.food
+            + (Body("forest", 0.3),) * self.forests
         )
 
     def observe(self, state: ParticleState) -> PerSeat[Float[Array, " _"]]:

@@ -1,0 +1,1 @@
+"""Scenes made visible: `pixels.paint` gives a picture, `text.write` lines for a terminal."""

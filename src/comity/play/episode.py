@@ -1,0 +1,127 @@
+"""One episode, step by step on the host: for replays, for watching, and for people who play along."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, PyTree
+from jaxtyping import PRNGKeyArray as Key
+
+from comity.bridges.host import reraise_host_errors
+from comity.core.agent import Player
+from comity.core.errors import ComityError
+from comity.core.game import Environment, PerSeat, TimeStep
+from comity.core.matchmaker import Occupant
+from comity.core.scene import Scene, as_scene
+from comity.play.match import seat_players
+from comity.play.rollout import act_seats, initial_carries
+
+
+class Moment(NamedTuple):
+    """How a game stands after a step, and what led to it; step 0 is the start."""
+
+    step: int
+    scene: Scene | None  # None where the game does not draw itself
+    actions: PerSeat[Any]  # None for who waited or has left, and for everybody at the start
+    reward: PerSeat[float]
+    total: PerSeat[float]  # the rewards so far
+    over: bool
+
+
+class Episode:
+    """A game under way. `players` has None where a person sits, whose actions `step` is given."""
+
+    def __init__(self, game: Environment, players: PerSeat[Player | None], key: Key) -> None:
+        if len(players) != len(game.seats):
+            raise ComityError(f"The game has {len(game.seats)} seats, and {len(players)} players were given.")
+        for seat, player in enumerate(players):
+            if player is not None:
+                player.agent.check(game.spec, (seat,))
+        self.game = game
+        seated = [(seat, player) for seat, player in enumerate(players) if player is not None]
+        occupants = seat_players(tuple(player for _, player in seated))
+        # Seats are counted among the players that are there.
+        self._occupants = tuple(
+            own._replace(seats=tuple(seated[i][0] for i in own.seats)) for own in occupants
+        )
+        reset_key, self._key = jax.random.split(key)
+        with reraise_host_errors():
+            self._state, self.obs, self._carry = jax.block_until_ready(
+                _reset(game, self._occupants, reset_key)
+            )
+        start = self._at(self._state)
+        self.acts = self._acting(game.present(start), game.acting(start))
+        zeros = (0.0,) * len(players)
+        self.moment = Moment(0, self._scene(), (None,) * len(players), zeros, zeros, False)
+
+    def seen(self, seat: int) -> PyTree:
+        """What a seat sees now."""
+        return jax.tree.map(lambda x: np.asarray(x)[0], self.obs[seat])
+
+    def step(self, given: Mapping[int, PyTree] | None = None) -> Moment:
+        """Everybody acts, people as they are given; how the game stands then."""
+        before, acts = self.moment, self.acts
+        key = jax.random.fold_in(self._key, before.step)
+        people = {
+            seat: jax.tree.map(lambda x: np.asarray(x)[None], own) for seat, own in (given or {}).items()
+        }
+        with reraise_host_errors():
+            action, self._carry, self._state, now = jax.block_until_ready(
+                _step(self.game, self._occupants, self._state, self.obs, self._carry, people, key)
+            )
+        self.obs = now.obs
+        reward = tuple(float(own[0]) for own in now.reward)
+        self.acts = self._acting(self._at(now.alive), self._at(now.acts))
+        done = tuple(
+            jax.tree.map(lambda x: np.asarray(x)[0], own) if acted else None
+            for own, acted in zip(action, acts, strict=True)
+        )
+        total = tuple(a + b for a, b in zip(before.total, reward, strict=True))
+        over = bool(now.terminated[0] | now.truncated[0])
+        self.moment = Moment(before.step + 1, self._scene(), done, reward, total, over)
+        return self.moment
+
+    def _scene(self) -> Scene | None:
+        drawing = self.game.draw(self._at(self._state))
+        return None if drawing is None else as_scene(drawing)
+
+    def _acting(self, alive: PerSeat[Array], acts: PerSeat[Array]) -> PerSeat[bool]:
+        """Who does something in the next step."""
+        flags = acts or alive
+        return tuple(bool(here) and bool(own) for here, own in zip(alive, flags, strict=True))
+
+    def _at(self, batch: PyTree) -> PyTree:
+        """The one game of a batch."""
+        return jax.tree.map(lambda x: np.asarray(x)[0] if not _is_key(x) else x[0], batch)
+
+
+def _is_key(x: Any) -> bool:
+    return isinstance(x, jax.Array) and bool(jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key))
+
+
+@eqx.filter_jit
+def _reset(
+    game: Environment, occupants: tuple[Occupant, ...], key: Key
+) -> tuple[PyTree, PerSeat[PyTree], PerSeat[PyTree]]:
+    state, obs = jax.vmap(game.reset)(key[None])
+    return state, obs, initial_carries(occupants, len(game.seats), 1)
+
+
+@eqx.filter_jit
+def _step(
+    game: Environment,
+    occupants: tuple[Occupant, ...],
+    state: PyTree,
+    obs: PerSeat[PyTree],
+    carry: PerSeat[PyTree],
+    given: dict[int, PyTree],
+    key: Key,
+) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PyTree, TimeStep]:
+    act_key, game_key = jax.random.split(key)
+    keys = tuple(jax.random.fold_in(act_key, seat)[None] for seat in range(len(obs)))
+    actions, carry, _ = act_seats(occupants, obs, carry, keys)
+    actions = tuple(given.get(seat, own) for seat, own in enumerate(actions))
+    after, step = jax.vmap(game.step)(game_key[None], state, actions)
+    return actions, carry, after, step
