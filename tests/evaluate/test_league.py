@@ -22,6 +22,7 @@ from comity.evaluate.empirical import empirical_game
 from comity.evaluate.league import League, by_kind, play_league, read_league
 from comity.games.matrix import MatrixGame
 from comity.games.transforms import SharedReward
+from comity.play.outcomes import MEASURES
 from comity.play.specs import make_agent, make_game
 from comity.testing.contracts import make_player
 
@@ -44,6 +45,8 @@ DAMAGE: list[tuple[dict[str, Any], str]] = [
     ({"symmetric": 1}, "two truth values"),
     ({"by_seat": [[1.0]]}, "one finite table for each of its seats"),
     ({"by_seat": "much"}, "one finite table for each of its seats"),
+    ({"outcomes": {"equality": {"mean": [[1.0]]}}}, "its outcomes do not fit"),
+    ({"outcomes": [1]}, "its outcomes do not fit"),
 ]
 
 
@@ -276,8 +279,16 @@ def test_csv_by_role(tmp_path: Path) -> None:
     play_league(pennies, scripted(pennies, "always-cooperate"), episodes=2).save_csv(tmp_path / "l.csv")
     rows = list(csv.reader((tmp_path / "l.csv").read_text().splitlines()))
     names = [seat.name for seat in pennies.seats]
-    assert rows[0] == ["player", "opponent", "mean", "low", "high", *(f"mean as {name}" for name in names)]
-    assert [float(x) for x in rows[1][5:]] == [1.0, -1.0]
+    assert rows[0][:7] == [
+        "player",
+        "opponent",
+        "mean",
+        "low",
+        "high",
+        *(f"mean as {name}" for name in names),
+    ]
+    assert [float(x) for x in rows[1][5:7]] == [1.0, -1.0]
+    assert rows[0][7:] == [*MEASURES, "lead"]  # nothing in this game is cooperative
 
 
 def test_csv(league: League, tmp_path: Path) -> None:
@@ -286,7 +297,8 @@ def test_csv(league: League, tmp_path: Path) -> None:
     assert len(rows) == 16
     assert rows[6] == {
         "player": "always-defect", "opponent": "tit-for-tat", "mean": "-1.800000", "low": "-1.800000",
-        "high": "-1.800000",
+        "high": "-1.800000", "utilitarian_welfare": "-3.900000", "egalitarian_welfare": "-2.100000",
+        "nash_welfare": "0.000000", "equality": "0.923077", "lead": "0.300000", "cooperation": "0.000000",
     }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from comity.core.errors import ComityError
 from comity.core.game import Environment, PerSeat, Seat
 from comity.core.matchmaker import Occupant
 from comity.play.mixed import MixedAgent, MixedParams, mix
+from comity.play.outcomes import cooperation
 from comity.play.rollout import reset, rollout
 
 LARGEST_BATCH = 20_000  # games played side by side; more pairings are played in several batches
@@ -60,6 +61,14 @@ def play(game: Environment, players: PerSeat[Player], key: Key, episodes: int, l
         return played if game.resumable else jax.block_until_ready(played)
 
 
+class Matches(NamedTuple):
+    """What came of many pairings: mean reward per step, cooperative choices and choices (0: none defined)."""
+
+    reward: Float[np.ndarray, "pairings seats episodes"]
+    cooperative: Float[np.ndarray, "pairings seats episodes"]
+    choices: Float[np.ndarray, "pairings seats episodes"]
+
+
 def match_rewards(
     game: Environment,
     players: list[Player],
@@ -68,7 +77,19 @@ def match_rewards(
     episodes: int,
     length: int,
 ) -> Float[np.ndarray, "pairings seats episodes"]:
-    """Mean reward per step of many pairings, each of `episodes` episodes.
+    """Mean reward per step of many pairings: that of `play_matches`."""
+    return play_matches(game, players, pairings, key, episodes, length).reward
+
+
+def play_matches(
+    game: Environment,
+    players: list[Player],
+    pairings: Int[np.ndarray, "pairings seats"],
+    key: Key,
+    episodes: int,
+    length: int,
+) -> Matches:
+    """Plays many pairings, each of `episodes` episodes.
 
     `pairings[p, s]` is the number of the player who sits in seat s. Players of all kinds play in one
     program; very many pairings are played in several batches of one size. Where some communicate, like seats
@@ -77,12 +98,12 @@ def match_rewards(
     groups, places = seat_groups(game.seats, players, pairings)
     first_alike = [next(i for i, other in enumerate(players) if _same(other, player)) for player in players]
     shares = [_teams(groups, [first_alike[number] for number in own]) for own in pairings.tolist()]
-    found = np.zeros((*pairings.shape, episodes), np.float32)
+    found = np.zeros((len(Matches._fields), *pairings.shape, episodes), np.float32)
     for number, teams in enumerate(dict.fromkeys(shares)):
         chosen = np.asarray([own == teams for own in shares])
         own_key = jax.random.fold_in(key, number) if number else key
-        found[chosen] = _in_batches(game, groups, teams, places[chosen], own_key, episodes, length)
-    return found
+        found[:, chosen] = _in_batches(game, groups, teams, places[chosen], own_key, episodes, length)
+    return Matches(*found)
 
 
 def _teams(groups: tuple[LikeSeats, ...], seated: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -105,7 +126,7 @@ def _in_batches(
     key: Key,
     episodes: int,
     length: int,
-) -> Float[np.ndarray, "pairings seats episodes"]:
+) -> Float[np.ndarray, "parts pairings seats episodes"]:
     count = len(places)
     size = min(count, max(1, LARGEST_BATCH // episodes))
     batches = -(-count // size)
@@ -113,11 +134,11 @@ def _in_batches(
     found = []
     for number, part in enumerate(padded.reshape(batches, size, -1)):
         with reraise_host_errors():
-            rewards = _jitted_rewards(
+            parts = _jitted_matches(
                 game, groups, teams, jnp.asarray(part), jax.random.fold_in(key, number), episodes, length
             )
-            found.append(np.asarray(rewards))
-    return np.concatenate(found)[:count]
+            found.append(np.asarray(parts))
+    return np.concatenate(found, axis=1)[:, :count]
 
 
 def seat_groups(
@@ -150,7 +171,7 @@ def _play(
     return rollout(game, occupants, envs, play_key, length)[0]
 
 
-def _rewards(
+def _matches(
     game: Environment,
     groups: tuple[LikeSeats, ...],
     teams: tuple[tuple[int, ...], ...],
@@ -158,7 +179,8 @@ def _rewards(
     key: Key,
     episodes: int,
     length: int,
-) -> Float[Array, "pairings seats episodes"]:
+) -> Float[Array, "parts pairings seats episodes"]:
+    """The fields of `Matches`, stacked."""
     seats = len(game.seats)
     count = places.shape[0]
     of_seat = {s: group for group in groups for s in group.seats}
@@ -170,10 +192,11 @@ def _rewards(
         )
         for team in teams
     )
-    steps = _play(game, occupants, key, count * episodes, length).step
-    means = jnp.stack([reward.mean(axis=0) for reward in steps.reward])
-    return means.reshape(seats, count, episodes).swapaxes(0, 1)
+    played = _play(game, occupants, key, count * episodes, length)
+    means = jnp.stack([reward.mean(axis=0) for reward in played.step.reward])
+    chosen = cooperation(game, played) or (jnp.zeros_like(means),) * 2
+    return jnp.stack([means, *chosen]).reshape(-1, seats, count, episodes).swapaxes(1, 2)
 
 
 _jitted_play = eqx.filter_jit(_play)
-_jitted_rewards = eqx.filter_jit(_rewards)
+_jitted_matches = eqx.filter_jit(_matches)
