@@ -318,3 +318,42 @@ def test_starts() -> None:
 def test_bad_settings_are_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ComityError, match=says):
         make_game("commons-harvest", **settings)
+
+
+@pytest.mark.parametrize("identity", ["seat", "drawn"])
+def test_identity_planes_show_who_the_others_are_and_change_nothing_else(identity: str) -> None:
+    plain, told = (make_game("commons-harvest-open", identity=how) for how in ("none", identity))
+    assert isinstance(told, CommonsHarvest)
+    step, step_told = jax.jit(plain.step), jax.jit(told.step)
+    state, before = plain.reset(jax.random.key(3))
+    state_told, seen = told.reset(jax.random.key(3))
+    colours = list(range(7)) if identity == "seat" else np.asarray(state_told.colours).tolist()
+    assert sorted(colours) == list(range(7))
+    met = 0
+    for t in range(12):
+        key = jax.random.key(t)
+        actions = tuple(jax.random.randint(jax.random.fold_in(key, i), (), 0, 7) for i in range(7))
+        for i in range(7):
+            window = np.asarray(seen[i])
+            np.testing.assert_array_equal(window & 4095, np.asarray(before[i]))
+            for row, column in np.argwhere(window >> 12):
+                number = int(window[row, column]) >> 12
+                assert (row, column) != (9, 5)
+                assert number.bit_count() == 1
+                other = colours.index(number.bit_length() - 1)
+                there = int(
+                    np.asarray(told.layout.windows)[int(state.cells[i]) * 4 + int(state.facing[i])][
+                        row * 11 + column
+                    ]
+                )
+                assert there % (1 << 16) == int(state.cells[other])
+                met += 1
+        state, after = step(key, state, actions)
+        state_told, after_told = step_told(key, state_told, actions)
+        before, seen = after.obs, after_told.obs
+    assert met > 20
+
+
+def test_identity_is_refused_with_pixels() -> None:
+    with pytest.raises(ComityError, match="identity"):
+        make_game("commons-harvest-open", observe="pixels", identity="seat")

@@ -91,6 +91,11 @@ SCRIPTED = {
             "greedy": Row(f"{_HARVEST}:Greedy", "walks to the nearest apple and eats it"),
             "sustainable": Row(f"{_HARVEST}:Sustainable", "leaves the last apples of a bush"),
             "free-rider": Row(f"{_HARVEST}:FreeRider", "greedy, and zaps whoever comes near"),
+            "bystander": Row(f"{_HARVEST}:Bystander", "stands still"),
+            "stranger": Row(f"{_HARVEST}_strangers:Stranger", "selfish and imperfect, and never zaps"),
+            "zapper": Row(f"{_HARVEST}_strangers:Zapper", "a stranger that also fires at random"),
+            "guardian": Row(f"{_HARVEST}_guards:Guardian", "sustainable, and zaps who over-harvests"),
+            "warden": Row(f"{_HARVEST}_guards:Warden", "a guardian that also chases them"),
         },
     ),
     "negotiation": Registry(

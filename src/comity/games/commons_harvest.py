@@ -21,8 +21,10 @@ from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Scene
 from comity.core.spaces import Bits, Box, Discrete
 from comity.games.harvest_drawing import harvest_scene
-from comity.games.harvest_map import GROUND, GROUNDS, OPEN, SMALL, WINDOW, Layout, layout
+from comity.games.harvest_map import GROUND, OPEN, SMALL, WINDOW, Layout, layout
 from comity.games.harvest_pixels import RGB, pixels
+from comity.games.harvest_planes import PLANES as PLANES
+from comity.games.harvest_planes import identity_planes, planes
 from comity.games.harvest_restraint import restraint
 from comity.games.horizon import check_horizon
 
@@ -31,12 +33,6 @@ MOVES = (0, 2, 3, 1)  # the direction of actions 1 to 4, counted clockwise from 
 TURN_LEFT, TURN_RIGHT, ZAP = 5, 6, 7
 OUT_FOR = 5  # steps until a player who was hit is back
 COOLDOWN = 2  # steps after a zap in which there is no other
-PLANES = (
-    "outside", "wall", "grass", "dry grass", "apple", "player facing my way", "player facing right",
-    "player facing me", "player facing left", "beam", "ready to zap", "ready next step",
-)  # fmt: skip
-OUTSIDE, WALL, GRASS, DRY, APPLE, PLAYER, _, _, _, BEAM, READY, NEARLY = (1 << i for i in range(len(PLANES)))
-SOMEBODY, FACING = 12, 13  # inside: the bit that says that somebody is there, and where its facing begins
 FIRST_END, END_EVERY, END_CHANCE, LAST_END = 1000, 100, 0.15, 5000  # when episodes of the real engine end
 
 
@@ -60,6 +56,7 @@ class HarvestState(NamedTuple):
     - `near`: how many apples each cell had near it one step ago.
     - `dry`: where the grass is bare.
     - `beam`: where beams of the last step went; `zapped`: who hit whom (row: the shooter).
+    - `colours`: by which identity plane each player is known, where these are drawn; else nothing.
     """
 
     cells: Int[Array, " players"]
@@ -73,6 +70,7 @@ class HarvestState(NamedTuple):
     beam: Bool[Array, " cells"]
     zapped: Bool[Array, "players players"]
     time: Int[Array, ""]
+    colours: PyTree = ()
 
 
 class CommonsHarvest(Environment):
@@ -83,6 +81,9 @@ class CommonsHarvest(Environment):
     regrowth: tuple[float, ...] = (0.0, 0.0025, 0.005, 0.025)  # chance with 0, 1, 2, 3 or more apples near
     observe: Literal["planes", "pixels"] = "planes"  # what is seen: planes of bits, or 88 x 88 pixels
     horizon: int | None = None  # steps in an episode; by default it ends at random, as in the real engine
+    identity: Literal["none", "seat", "drawn"] = "none"
+    """whether planes show who is who, by one more plane for each player: by its seat, as in pixels, or by a
+    number drawn anew for each episode, so that nobody is known before it acts"""
 
     def __check_init__(self) -> None:
         own = layout(self.map)
@@ -93,6 +94,10 @@ class CommonsHarvest(Environment):
         require(fits, "regrowth", rates, "4 probabilities, for 0, 1, 2, 3 or more apples near")
         if self.observe == "pixels":
             require(self.players <= 7, "players", self.players, "at most 7 with pixels")
+            require(self.identity == "none", "identity", self.identity, "none: pixels show colours")
+        if self.identity != "none":
+            most = 31 - len(PLANES)
+            require(self.players <= most, "players", self.players, f"at most {most} with identity planes")
         check_horizon(self.horizon)
 
     @property
@@ -110,7 +115,8 @@ class CommonsHarvest(Environment):
 
     @property
     def seats(self) -> PerSeat[Seat]:
-        planes = Bits((len(PLANES), *WINDOW))
+        identities = self.players if self.identity != "none" else 0
+        planes = Bits((len(PLANES) + identities, *WINDOW))
         observation = planes if self.observe == "planes" else Box(RGB, 0.0, 255.0)
         action = Discrete(len(ACTIONS), ACTIONS)
         return tuple(Seat(f"player {i + 1}", observation, action) for i in range(self.players))
@@ -134,6 +140,7 @@ class CommonsHarvest(Environment):
             beam=jnp.zeros(own.cells, jnp.bool_),
             zapped=jnp.zeros((n, n), jnp.bool_),
             time=jnp.int32(0),
+            colours=jax.random.permutation(jax.random.fold_in(key, 1), n) if self.identity == "drawn" else (),
         )
         return state, self.observed(state)
 
@@ -179,6 +186,7 @@ class CommonsHarvest(Environment):
             beam=beam,
             zapped=zapped,
             time=state.time + 1,
+            colours=state.colours,
         )
         reward = (bites | under).astype(jnp.float32)
         terminated, truncated = self.ends(state.time, chance.end)
@@ -305,6 +313,9 @@ class CommonsHarvest(Environment):
         in_sight = table.at[place].get(mode="promise_in_bounds")
         draw = pixels if self.observe == "pixels" else planes
         seen = draw(self.layout, state, in_sight % GROUND, in_sight // GROUND)
+        if self.identity != "none":
+            colours = state.colours if self.identity == "drawn" else jnp.arange(self.players)
+            seen = seen.astype(jnp.int32) | identity_planes(self.layout, state, colours, in_sight % GROUND)
         return tuple(seen[i] for i in range(self.players))
 
 
@@ -313,27 +324,3 @@ class CommonsHarvestOpen(CommonsHarvest):
 
     map: tuple[str, ...] = OPEN
     players: int = 7
-
-
-def planes(
-    own: Layout, state: HarvestState, windows: Int[Array, "n places"], ground: Int[Array, "n places"]
-) -> Int[Array, "n rows columns"]:
-    """What each player sees as bits; nothing for who is out.
-
-    `windows` are the cells in sight, `ground` what of them never changes.
-    """
-    bushes = jnp.where(state.dry, DRY, GRASS) | jnp.where(state.apples, APPLE, 0)
-    world = jnp.append(bushes, 0).astype(jnp.int16)[jnp.asarray(own.apple_of, jnp.int32)]
-    beam = jnp.where(jnp.append(state.beam, False), BEAM, 0).astype(jnp.int16)
-    there = jnp.where(state.cells >= 0, state.cells, own.cells + 1)
-    bodies = ((1 << SOMEBODY) | (state.facing << FACING)).astype(jnp.int16)
-    world = (world | beam).at[there].add(bodies, mode="drop")
-    seen = world.at[windows].get(mode="promise_in_bounds")
-    turned = (seen >> FACING) - state.facing[:, None].astype(jnp.int16) & 3
-    others = jnp.where((seen >> SOMEBODY & 1) == 1, jnp.int16(PLAYER) << turned, jnp.int16(0))
-    ready = jnp.where(state.cooldown == 0, READY, jnp.where(state.cooldown == 1, NEARLY, 0))
-    fixed = jnp.where(ground == GROUNDS.index("wall"), WALL, 0) | ready[:, None]
-    fixed = (fixed | jnp.where(ground == GROUNDS.index("outside"), OUTSIDE, 0)).astype(jnp.int16)
-    plain = seen & jnp.int16((1 << SOMEBODY) - 1) | others | fixed
-    plain = jnp.where((state.away == 0)[:, None], plain, jnp.int16(0))
-    return plain.reshape((-1, *WINDOW))
