@@ -27,7 +27,7 @@ from tests.training.test_runner import DILEMMA, TABULAR
 
 IN_SELF_PLAY = shlex.split(
     "prisoners-dilemma a2c --agent.network tabular --agent.optimiser.learning-rate 0.05 --batch 4 "
-    "--iterations 120 --chunk 2 --checkpoint-seconds 0 --seed 5"
+    "--iterations 120 --unroll 5 --chunk 2 --checkpoint-seconds 0 --seed 5"
 )
 SETTINGS = [*IN_SELF_PLAY, *shlex.split("--opponents past --opponents.groups 2 --opponents.every 2")]
 PLAYER = Path("players/player.safetensors")
@@ -160,7 +160,7 @@ def test_a_line_cut_short_by_a_kill_is_dropped(uninterrupted: Path, tmp_path: Pa
     lines = folder.metrics_path.read_text().splitlines()
     folder.metrics_path.write_text("\n".join(lines) + '\n{"iteration": 122, "rew')
     assert len(folder.metrics()) == len(lines)
-    folder.rewind_metrics(60)
+    folder.rewind(folder.metrics_path, 60)
     assert [row["iteration"] for row in folder.metrics()] == list(range(2, 61, 2))
     for bad in ("not JSON\n", "5\n", '{"reward": 1.0}\n'):
         folder.metrics_path.write_text(bad + lines[0] + "\n")

@@ -47,6 +47,7 @@ def test_a_run_folder_explains_itself(finished: Run) -> None:
     folder = finished.folder
     assert sorted(path.name for path in folder.iterdir()) == [
         "README.md", "checkpoints", "config.json", "metrics.jsonl", "players", "run.json", "tensorboard",
+        "timing.jsonl",
     ]  # fmt: skip
     config = json.loads((folder / "config.json").read_text())
     assert config["game"]["name"] == "prisoners-dilemma"
@@ -149,7 +150,7 @@ def test_a_stop_saves_and_the_run_goes_on(tmp_path: Path) -> None:
     whole = run(create(experiment(), tmp_path / "two" / "run"), slow)
     player = "players/player.safetensors"
     assert (folder.path / player).read_bytes() == (whole.folder / player).read_bytes()
-    assert folder.metrics() == whole.metrics
+    assert folder.metrics() == RunFolder(whole.folder).metrics()
 
 
 def test_a_run_that_is_no_longer_finite_stops_with_its_last_good_checkpoint(tmp_path: Path) -> None:

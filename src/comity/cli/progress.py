@@ -1,4 +1,4 @@
-"""Progress bars: iterations, speed, time left, and the reward."""
+"""Progress bars: iterations, steps per second, time left, reward and episode return."""
 
 import sys
 import time
@@ -30,7 +30,7 @@ class Progress:
         self._total = total
         self._live = sys.stderr.isatty() and not quiet
         self._last_print = time.monotonic()
-        self._started: dict[int | str, tuple[float, int]] = {}
+        self._started: dict[int | str, tuple[float, float]] = {}
         self._tasks: dict[int | str, Any] = {}
         self._bar = RichProgress(
             TextColumn("{task.description}"),
@@ -67,12 +67,26 @@ class Progress:
         if run not in self._tasks:
             self._add(run, total)
         now = time.monotonic()
-        begun, first = self._started.setdefault(run, (now, iteration))
-        speed = (iteration - first) / (now - begun) if now > begun else 0.0
-        rewards = [value for name, value in metrics.items() if name.startswith("reward")]
-        reward = "reward " + ", ".join(f"{value:.3f}" for value in rewards)
-        text = f"{speed:.1f} it/s" if speed else ""
+        steps = metrics.get("steps", 0.0)
+        begun, first = self._started.setdefault(run, (now, steps))  # the first chunk compiles
+        speed = (steps - first) / (now - begun) if now > begun else 0.0
+        text = f"{speed:,.0f} steps/s" if speed else ""
+        reward = shown(metrics)
         self._bar.update(self._tasks[run], completed=iteration, speed=text, reward=reward)
         if not self._live and not self._quiet and now - self._last_print > 10:
             self._last_print = now
             print(f"{self._names[run]}: {iteration}/{total} {text} {reward}", file=sys.stderr)
+
+
+def shown(metrics: Mapping[str, Any]) -> str:
+    """What is said of a chunk: the reward, seat by seat where it is logged so, and the return of episodes."""
+    seats = [f"{value:.3f}" for name, value in metrics.items() if name.startswith("reward/")]
+    found = []
+    if "reward" in metrics:
+        found.append(f"reward {metrics['reward']:.3f}" + (f" ({', '.join(seats)})" if seats else ""))
+    for name, value in metrics.items():
+        if name == "episode_return":
+            found.append(f"return {value:.4g}")
+        elif name.startswith("evaluation/"):
+            found.append(f"{name.removeprefix('evaluation/')} {value:.3f}")
+    return ", ".join(found)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from comity.cli.progress import Progress
+from comity.cli.progress import Progress, shown
 from comity.cli.resume import resume
 from comity.cli.train_settings import experiment_of, options_of, parse
 from comity.core.errors import ComityError, require
@@ -83,10 +83,12 @@ def train_one(job: Job, executor: str, as_json: bool) -> int:
         try:
             (done,) = make_executor(executor).run([job], lambda _, i, m: progress.update(seed, i, m))
         except Stopped:
-            print(f"stopped and saved; go on with: comity train --resume {path}", file=sys.stderr)
+            again = shlex.join(["comity", "train", "--resume", str(path)])
+            print(f"stopped and saved; go on with: {again}", file=sys.stderr)
             return 130
     result = _result(done)
-    print(json.dumps(result) if as_json else f"{path}: {_format(result)}\nlook: comity report {path}")
+    look = f"look: comity report {shlex.quote(str(path))}"
+    print(json.dumps(result) if as_json else f"{path}: {_summary(result)}\n{look}")
     return 0
 
 
@@ -115,8 +117,8 @@ def train_together(
         print(json.dumps(results))
     else:
         for result in results:
-            print(f"{result['folder']}: {_format(result)}")
-        print(f"look: comity report {out}")
+            print(f"{result['folder']}: {_summary(result)}")
+        print(f"look: comity report {shlex.quote(str(out))}")
     return 0
 
 
@@ -147,9 +149,14 @@ def _result(done: Run) -> dict[str, Any]:
     return {"folder": str(done.folder), **(rows[-1] if rows else {})}
 
 
-def _format(result: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in result.items()
-        if name != "folder"
-    )
+def _summary(result: dict[str, Any]) -> str:
+    """How far a run came, how fast, and what it earns; all of it is in --json and in the folder."""
+    if "iteration" not in result:
+        return "nothing was trained"
+    parts = [f"{result['iteration']} iterations"]
+    if "steps" in result:
+        parts.append(f"{result['steps']:,} steps")
+    if result.get("seconds"):
+        speed = result.get("steps", 0) / result["seconds"]
+        parts.append(f"{result['seconds']:.1f} s ({speed:,.0f} steps/s with compilation)")
+    return ", ".join([*parts, shown(result)])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import shlex
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -116,7 +117,7 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     agents = [getattr(settings, _label(i), agent) for i, agent in enumerate(before)]
     if not any(agent.learns for agent in agents):
         raise ComityError(
-            f"None of these agents learns. To let scripted players meet: comity league {' '.join(names)}"
+            f"None of these agents learns. To let scripted players meet: comity league {shlex.join(names)}"
         )
     share = {"auto": None, "all": True, "none": False}[settings.share]
     groups = tuple(_seats(group) for group in settings.groups)

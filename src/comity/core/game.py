@@ -70,6 +70,9 @@ class TimeStep(NamedTuple):
     value of `obs` stands for the future. A seat that left keeps its shapes and is marked not `alive`.
     `acts` says who decides something in the next step; empty where everybody always does. A seat that does
     not act has one legal action, and what it does is ignored.
+
+    `reward` is what is learned from. A transform that changes it keeps the game's own in `unshaped`, which is
+    empty where nothing was changed; `game_reward` is the game's own in both cases.
     """
 
     obs: PerSeat[PyTree]
@@ -78,6 +81,16 @@ class TimeStep(NamedTuple):
     truncated: Bool[Array, "..."]
     alive: PerSeat[Bool[Array, "..."]]
     acts: PerSeat[Bool[Array, "..."]] = ()
+    unshaped: PerSeat[Float[Array, "..."]] = ()
+
+    @property
+    def game_reward(self) -> PerSeat[Float[Array, "..."]]:
+        """The game's own reward, whatever transforms made of it: what is shown and compared."""
+        return self.unshaped or self.reward
+
+    def shaped(self, reward: PerSeat[Float[Array, "..."]]) -> "TimeStep":
+        """The same step with another reward to learn from; the game's own is kept."""
+        return self._replace(reward=reward, unshaped=self.game_reward)
 
 
 class Cooperation(NamedTuple):

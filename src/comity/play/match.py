@@ -193,7 +193,7 @@ def _matches(
         for team in teams
     )
     played = _play(game, occupants, key, count * episodes, length)
-    means = jnp.stack([reward.mean(axis=0) for reward in played.step.reward])
+    means = jnp.stack([reward.mean(axis=0) for reward in played.step.game_reward])
     chosen = cooperation(game, played) or (jnp.zeros_like(means),) * 2
     return jnp.stack([means, *chosen]).reshape(-1, seats, count, episodes).swapaxes(1, 2)
 

@@ -39,6 +39,7 @@ def drive(runs: Sequence[ActiveRun], states: Sequence[RunState]) -> None:
     for i, run in enumerate(runs):
         run.iteration = int(states[i].iteration)
         run.companions = len(runs)
+        run.lineups = len(states[i].envs)
         run.now = time.monotonic()
         run.read_state = functools.partial(lanes.state, i)
     try:
@@ -162,7 +163,7 @@ def _open(run: ActiveRun, opened: list[Hook]) -> None:
 
 def _call_hooks(runs: Sequence[ActiveRun], opened: Sequence[list[Hook]]) -> None:
     """Hook by hook, so that all runs have logged a chunk before the first is asked whether to stop."""
-    means = [mean_metrics(run.chunk) for run in runs]
+    means = [{"steps": run.steps, **mean_metrics(run.chunk)} for run in runs]
     stops: list[list[Stop | None]] = [[] for _ in runs]
     for k in range(max(len(hooks) for hooks in opened)):
         for i, run in enumerate(runs):

@@ -23,6 +23,7 @@ from comity.play.specs import (
     matchmaker_from_data,
 )
 
+LONG_EPISODE = 500  # steps that an episode may last in a game that does not say how long it is
 SIZES = ("iterations", "batch", "unroll", "chunk", "seed", "warm_up", "schedule_iterations")
 
 
@@ -222,6 +223,10 @@ def make_experiment(
         seating = tuple((seat,) for seat in range(seats))
     if unroll is None:
         unroll = game.horizon if game.horizon is not None else 32
+    if chunk is None:
+        # A game that cannot be saved begins new episodes at every chunk, which should see some of them end.
+        least = 1 if game.resumable else -(-2 * (game.horizon or LONG_EPISODE) // unroll)
+        chunk = min(max(iterations // 200, least), max(50, least), iterations)
     return Experiment(
         game=game,
         agents=agents,
@@ -230,7 +235,7 @@ def make_experiment(
         iterations=iterations,
         batch=batch,
         unroll=unroll,
-        chunk=min(max(iterations // 200, 1), 50) if chunk is None else chunk,
+        chunk=chunk,
         seed=seed,
         warm_up=warm_up,
         schedule_iterations=schedule_iterations,

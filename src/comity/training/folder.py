@@ -4,6 +4,7 @@
 config.json        the experiment, as given
 run.json           versions, command, state of the run
 metrics.jsonl      one line per logged iteration
+timing.jsonl       what it took: seconds, CPU-seconds, steps per second
 tensorboard/       the same for TensorBoard
 checkpoints/       the whole state of the run; the last few are kept
 players/           the trained players, one file per learner
@@ -16,6 +17,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +35,9 @@ from comity.training.loop import RunState
 
 CHECKPOINT_FORMAT = "comity-checkpoint"
 _CHECKPOINT = re.compile(r"^(\d{9})\.safetensors$")
-_BEFORE_THE_FIRST_CHUNK = ("config.json", "run.json", "README.md", "metrics.jsonl", "tensorboard", "wandb")
+_BEFORE_THE_FIRST_CHUNK = (
+    "config.json", "run.json", "README.md", "metrics.jsonl", "timing.jsonl", "tensorboard", "wandb",
+)  # fmt: skip
 
 
 class RunFolder:
@@ -41,7 +45,6 @@ class RunFolder:
 
     def __init__(self, path: Path, experiment: Experiment | None = None) -> None:
         self.path = path
-        self.metrics_path = path / "metrics.jsonl"
         self._experiment = experiment
         self._lock: FolderLock | None = None
 
@@ -77,8 +80,18 @@ class RunFolder:
                 shutil.rmtree(left, ignore_errors=True)
             if old is not None:
                 old.release()
-        folder.path, folder.metrics_path = path, path / "metrics.jsonl"
+        folder.path = path
         return folder
+
+    @property
+    def metrics_path(self) -> Path:
+        """The file of metrics."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def timing_path(self) -> Path:
+        """The file of what the run took."""
+        return self.path / "timing.jsonl"
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -214,28 +227,41 @@ class RunFolder:
         return sorted((self.path / "players").glob("*.safetensors"))
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl."""
-        if not self.metrics_path.is_file():
-            return []
-        lines = self.metrics_path.read_bytes().splitlines()
-        rows = []
-        for number, line in enumerate(lines, 1):
-            try:
-                row = json.loads(line)
-            except (UnicodeDecodeError, json.JSONDecodeError):
-                if number < len(lines):  # a last line cut short by a kill is dropped, others are damage
-                    raise ComityError(f"{self.metrics_path}, line {number}, is not JSON.") from None
-                continue
-            if not isinstance(row, dict) or not isinstance(row.get("iteration"), int):
-                raise ComityError(f"{self.metrics_path}, line {number}, is not the metrics of an iteration.")
-            rows.append(row)
-        return rows
+        """The lines of metrics.jsonl, which do not depend on the machine's speed."""
+        return _read_rows(self.metrics_path)
 
-    def rewind_metrics(self, iteration: int) -> None:
-        """Drops what was logged after an iteration, before a run goes on from there."""
-        rows = [row for row in self.metrics() if row["iteration"] <= iteration]
-        content = "".join(json.dumps(row) + "\n" for row in rows)
-        write_atomically(self.metrics_path, content.encode())
+    def timing(self) -> list[dict[str, Any]]:
+        """The lines of timing.jsonl: seconds, CPU-seconds and steps per second."""
+        return _read_rows(self.timing_path)
+
+    def log(self) -> list[dict[str, Any]]:
+        """Metrics and timing in one row per chunk, joined by iteration."""
+        timing = {row["iteration"]: row for row in self.timing()}
+        return [{**row, **timing.get(row["iteration"], {})} for row in self.metrics()]
+
+    def rewind(self, path: Path, iteration: int) -> None:
+        """Drops what a file of rows says after an iteration, before a run goes on from there."""
+        rows = [row for row in _read_rows(path) if row["iteration"] <= iteration]
+        write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON-lines file, each with its iteration; none if there is no file."""
+    if not path.is_file():
+        return []
+    lines = path.read_bytes().splitlines()
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            if number < len(lines):  # a last line cut short by a kill is dropped, others are damage
+                raise ComityError(f"{path}, line {number}, is not JSON.") from None
+            continue
+        if not isinstance(row, dict) or not isinstance(row.get("iteration"), int):
+            raise ComityError(f"{path}, line {number}, is not a row of an iteration.")
+        rows.append(row)
+    return rows
 
 
 def _exists(path: Path) -> ComityError:
@@ -268,6 +294,7 @@ def _first_difference(before: Any, now: Any, name: str = "") -> tuple[str, Any, 
 def _readme(experiment: Experiment, name: str) -> str:
     game = experiment.to_data()["game"]["name"]
     agents = ", ".join(agent["name"] for agent in experiment.to_data()["agents"])
+    folder = shlex.quote(name)
     return f"""# {name}
 
 A Comity run: {agents} in {game}, seed {experiment.seed}, {experiment.iterations} iterations.
@@ -277,11 +304,12 @@ A Comity run: {agents} in {game}, seed {experiment.seed}, {experiment.iterations
 | config.json | the experiment: game, agents, matchmaker, sizes, seed |
 | run.json | versions, the command, how the run ended |
 | metrics.jsonl | one JSON object per logged iteration |
+| timing.jsonl | what it took: seconds, CPU-seconds, steps per second |
 | tensorboard/ | the same, for `tensorboard --logdir tensorboard` |
 | checkpoints/ | the whole state of the run, to go on from |
 | players/ | the trained players, for leagues and for `comity.load_player` |
 
-- Go on: `comity train --resume {name}`
-- Look: `comity report {name}`
-- Let it play: `comity league {game} {name} random`
+- Go on: `comity train --resume {folder}`
+- Look: `comity report {folder}`
+- Let it play: `comity league {game} {folder} random`
 """

@@ -19,6 +19,7 @@ from comity.training.hooks.interrupt import Interrupt
 from comity.training.hooks.metadata import Metadata
 from comity.training.hooks.progress import Progress
 from comity.training.hooks.registry import make_hook
+from comity.training.hooks.timing import Timing
 from comity.training.hooks.trackers import JsonLines, TensorBoard, WeightsAndBiases
 from comity.training.loop import RunState
 from comity.training.options import Options
@@ -86,7 +87,7 @@ def _hooks(job: Job, report: Report | None, request: StopRequest) -> list[Hook]:
     if job.folder is None:
         return [FiniteCheck(), *job.hooks]
     options = job.options
-    hooks: list[Hook] = [Metadata(options.to_data()), FiniteCheck(), JsonLines()]
+    hooks: list[Hook] = [Metadata(options.to_data()), Timing(), FiniteCheck(), JsonLines()]
     if options.tensorboard:
         hooks.append(TensorBoard())
     if options.wandb is not None:

@@ -10,19 +10,21 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Random
 from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
-from comity.core.batch import TeamBatch, Trajectory, team_batch
+from comity.core.batch import TeamBatch, team_batch
 from comity.core.game import PerSeat
 from comity.core.matchmaker import Lineup, Occupant, Team
 from comity.play.rollout import EnvBatch, reset, reset_done, rollout, simulator
 from comity.training.experiment import Experiment
 from comity.training.metrics import UPDATES
+from comity.training.play_metrics import Returns, measure_play, no_returns, play_metrics
 
 
 class RunState(NamedTuple):
     """All that a run is: saved whole, and enough to go on bit by bit.
 
-    `learners`, `memories` and `tuned` have one entry per team, `envs` one per lineup. `tuned` are the
-    settings that may change during the run, by name; they stand in for those of the experiment.
+    `learners`, `memories` and `tuned` have one entry per team, `envs` and `returns` one per lineup. `tuned`
+    are the settings that may change during the run, by name; they stand in for those of the experiment.
+    `returns` is what each seat has earned so far in the episodes under way.
     """
 
     iteration: Int[Array, ""]
@@ -31,6 +33,7 @@ class RunState(NamedTuple):
     memories: tuple[PyTree, ...]
     pool: PyTree
     envs: tuple[EnvBatch, ...]
+    returns: tuple[Returns, ...]
     tuned: tuple[dict[str, Float[Array, ""]], ...]
 
 
@@ -49,17 +52,23 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
         reset(experiment.game, lineup.occupants, experiment.batch, jax.random.fold_in(env_key, number))
         for number, lineup in enumerate(lineups)
     ]
+    returns = [no_returns(experiment) for _ in envs]
     if experiment.warm_up:
-        learners, envs = _warm_up(experiment, lineups, learners, envs, jax.random.fold_in(env_key, len(envs)))
+        learners, envs, returns = _warm_up(
+            experiment, lineups, learners, envs, jax.random.fold_in(env_key, len(envs))
+        )
     memories = tuple(_empty_memories(experiment, lineups, tuple(envs)))
-    return RunState(jnp.int32(0), key, learners, memories, pool, tuple(envs), experiment.tuned())
+    return RunState(
+        jnp.int32(0), key, learners, memories, pool, tuple(envs), tuple(returns), experiment.tuned()
+    )
 
 
 def advance(experiment: Experiment, state: RunState, count: int) -> tuple[RunState, Metrics]:
     """`count` iterations, and their metrics with leaves [count]."""
     experiment = experiment.with_tuned(state.tuned)
     if not experiment.game.resumable:
-        state = state._replace(envs=_new_episodes(experiment, state))
+        nothing = tuple(no_returns(experiment) for _ in state.envs)
+        state = state._replace(envs=_new_episodes(experiment, state), returns=nothing)
     return jax.lax.scan(lambda s, _: iterate(experiment, s), state, None, length=count)
 
 
@@ -70,14 +79,14 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
     progress = _progress(experiment, state)
     lineups = _lineups(experiment, state.learners, state.pool, match_key, progress)
     metrics: Metrics = {}
-    learners, memories, envs = list(state.learners), list(state.memories), []
+    learners, memories, envs, measured = list(state.learners), list(state.memories), [], []
     for number, lineup in enumerate(lineups):
         played, after = rollout(
             experiment.game, lineup.occupants, state.envs[number], jax.random.fold_in(play_key, number),
             experiment.unroll,
         )  # fmt: skip
         envs.append(after)
-        metrics |= _play_metrics(experiment, played, lineup)
+        measured.append(measure_play(played, state.returns[number]))
         for i, seats in lineup.learning:
             agent = experiment.agents[i]
             batch = team_batch(played, seats)
@@ -85,14 +94,16 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
             learners[i], memories[i], report = _learn(
                 agent, learners[i], memories[i], batch, context, _learner_key(learn_key, i, number, lineups)
             )
-            prefix = f"{_label(experiment, i)}/" if len(learners) > 1 else ""
+            prefix = f"{experiment.game.seats[experiment.seating[i][0]].name}/" if len(learners) > 1 else ""
             metrics |= {f"{prefix}{name}": value for name, value in report.items()}
+    metrics = {**play_metrics(experiment, lineups, measured), **metrics}
     policies = _policies(experiment, tuple(learners))
     metrics["finite"] = _all_finite(policies).astype(jnp.float32)
     pool = experiment.matchmaker.remember(state.pool, policies, state.iteration)
     after_state = RunState(
-        state.iteration + 1, state.key, tuple(learners), tuple(memories), pool, tuple(envs), state.tuned
-    )
+        state.iteration + 1, state.key, tuple(learners), tuple(memories), pool, tuple(envs),
+        tuple(play.returns for play in measured), state.tuned,
+    )  # fmt: skip
     return after_state, metrics
 
 
@@ -153,11 +164,11 @@ def _warm_up(
     learners: tuple[PyTree, ...],
     envs: list[EnvBatch],
     key: Key,
-) -> tuple[tuple[PyTree, ...], list[EnvBatch]]:
+) -> tuple[tuple[PyTree, ...], list[EnvBatch], list[Returns]]:
     """All seats play at random; each learner observes its own rollout, then sits down with empty memories."""
     game, spec = experiment.game, experiment.game.spec
     states = list(learners)
-    after_all = []
+    after_all, returns = [], []
     for number, (lineup, before) in enumerate(zip(lineups, envs, strict=True)):
         own_key = jax.random.fold_in(key, number)
         at_random = tuple(
@@ -167,9 +178,10 @@ def _warm_up(
         seated = before._replace(carry=((),) * len(game.seats))
         played, after = rollout(game, at_random, seated, own_key, experiment.warm_up)
         after_all.append(after._replace(carry=before.carry))
+        returns.append(measure_play(played, no_returns(experiment)).returns)
         for i, seats in lineup.learning:
             states[i] = experiment.agents[i].observe(states[i], team_batch(played, seats))
-    return tuple(states), after_all
+    return tuple(states), after_all, returns
 
 
 def _empty_memories(
@@ -233,39 +245,6 @@ def _context(experiment: Experiment, agent: Agent, progress: Array, lineup: Line
         simulate=simulate,
         values=experiment.game.exact_returns if "values" in needs else None,
     )
-
-
-def _play_metrics(experiment: Experiment, played: Trajectory, lineup: Lineup) -> Metrics:
-    """Mean reward per step: overall for learners that share parameters, else seat by seat.
-
-    Where the length of episodes varies, also how many ended.
-    """
-    rewards = [reward.mean() for reward in played.step.reward]
-    metrics = _reward_metrics(experiment, rewards, lineup)
-    if experiment.game.horizon is None:
-        ends = (played.step.terminated | played.step.truncated).astype(jnp.float32)
-        metrics["episodes"] = ends.sum()
-    return metrics
-
-
-def _reward_metrics(experiment: Experiment, rewards: list[Array], lineup: Lineup) -> Metrics:
-    learning = sorted(seat for _, own in lineup.learning for seat in own)
-    if len(experiment.agents) == 1:
-        own = jnp.stack([rewards[seat] for seat in learning]).mean()
-        others = [reward for seat, reward in enumerate(rewards) if seat not in learning]
-        return {"reward": own} | ({"opponents_reward": jnp.stack(others).mean()} if others else {})
-    if len(lineup.learning) == sum(agent.learns for agent in experiment.agents):
-        seats = experiment.game.seats
-        return {f"reward/{seat.name}": reward for seat, reward in zip(seats, rewards, strict=True)}
-    return {
-        f"reward/{_label(experiment, i)}": jnp.stack([rewards[seat] for seat in seats]).mean()
-        for i, seats in lineup.learning
-    }
-
-
-def _label(experiment: Experiment, learner: int) -> str:
-    """A name for a learner in metrics: that of its first seat."""
-    return experiment.game.seats[experiment.seating[learner][0]].name
 
 
 def _all_finite(tree: PyTree) -> Bool[Array, ""]:

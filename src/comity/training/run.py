@@ -44,5 +44,5 @@ class Run:
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
-        """What was logged, one row per chunk."""
-        return [] if self._folder is None else self._folder.metrics()
+        """What was logged and what it took, one row per chunk (see `docs/training.md`)."""
+        return [] if self._folder is None else self._folder.log()

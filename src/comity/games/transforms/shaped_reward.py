@@ -57,4 +57,4 @@ class ShapedReward(Transform):
                 f"{len(self.seats)} seats."
             )
         reward = tuple(jnp.asarray(own, jnp.float32) for own in paid)
-        return ShapedState(inner, step.obs), step._replace(reward=reward)
+        return ShapedState(inner, step.obs), step.shaped(reward)

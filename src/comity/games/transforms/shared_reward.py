@@ -37,7 +37,7 @@ class SharedReward(Transform):
     def step(self, key: Key, state: PyTree, actions: PerSeat[PyTree]) -> tuple[PyTree, TimeStep]:
         state, step = self.game.step(key, state, actions)
         shared = jnp.asarray(self._matrix(), jnp.float32) @ jnp.stack(step.reward)
-        return state, step._replace(reward=tuple(shared))
+        return state, step.shaped(tuple(shared))
 
     def exact_returns(
         self, probabilities: PerSeat[Float[Array, "observations _"]], discount: Number

@@ -51,8 +51,15 @@ class ActiveRun:
         )
         self.cpu_seconds = 0.0  # CPU time of the last chunk, this run's share of it
         self.companions = 1  # how many runs one program advances, this one included
+        self.lineups = 1  # how many rollouts are played in one iteration
+        self.timing: dict[str, float] = {}  # of the last chunk: a row of timing.jsonl
         self.ending: Ending | None = None
         self.read_state: Callable[[], RunState] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many steps were played so far, over all games side by side."""
+        return self.iteration * self.lineups * self.experiment.batch * self.experiment.unroll
 
     @property
     def state(self) -> RunState:
@@ -74,7 +81,10 @@ class Hook(ABC):
 
     @abstractmethod
     def after_chunk(self, run: ActiveRun, iteration: int, metrics: dict[str, float]) -> Stop | None:
-        """Called after each chunk, with the iterations done and the chunk's mean metrics."""
+        """Called after each chunk, with the iterations done and the chunk's mean metrics.
+
+        What a hook adds to the metrics is seen by those that come after it.
+        """
 
     def after(self, run: ActiveRun, ending: Ending) -> None:
         """Called once at the end, however the run ended, if `before` was."""

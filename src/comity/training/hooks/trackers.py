@@ -11,28 +11,30 @@ from comity.training.hooks.base import ActiveRun, Ending, Hook, Stop
 
 @dataclass
 class JsonLines(Hook):
-    """One JSON object per chunk in metrics.jsonl, flushed at once.
+    """One JSON object per chunk in metrics.jsonl, and one in timing.jsonl, flushed at once.
 
-    What was logged after the iteration from which a run goes on is dropped.
+    What was logged after the iteration from which a run goes on is dropped. Metrics are the same however
+    often a run was interrupted; what it took is not, so it has a file of its own.
     """
 
-    _file: IO[str] | None = field(default=None, init=False, repr=False)
+    _files: list[IO[str]] = field(default_factory=list, init=False, repr=False)
 
     def before(self, run: ActiveRun) -> Stop | None:
         if run.folder is not None:
-            run.folder.rewind_metrics(run.iteration)
-            self._file = open(run.folder.metrics_path, "a", encoding="utf-8")  # noqa: SIM115 - see `after`
+            for path in (run.folder.metrics_path, run.folder.timing_path):
+                run.folder.rewind(path, run.iteration)
+                self._files.append(open(path, "a", encoding="utf-8"))  # noqa: SIM115 - see `after`
         return None
 
     def after_chunk(self, run: ActiveRun, iteration: int, metrics: dict[str, float]) -> Stop | None:
-        if self._file is not None:
-            self._file.write(json.dumps({"iteration": iteration, **metrics}) + "\n")
-            self._file.flush()
+        for file, row in zip(self._files, (metrics, run.timing), strict=False):
+            file.write(json.dumps({"iteration": iteration, **row}) + "\n")
+            file.flush()
         return None
 
     def after(self, run: ActiveRun, ending: Ending) -> None:
-        if self._file is not None:
-            self._file.close()
+        for file in self._files:
+            file.close()
 
 
 @dataclass
@@ -51,7 +53,7 @@ class TensorBoard(Hook):
 
     def after_chunk(self, run: ActiveRun, iteration: int, metrics: dict[str, float]) -> Stop | None:
         if self._writer is not None:
-            for name, value in metrics.items():
+            for name, value in {**metrics, **_timing(run)}.items():
                 self._writer.add_scalar(name, value, iteration)
         return None
 
@@ -85,7 +87,7 @@ class WeightsAndBiases(Hook):
 
     def after_chunk(self, run: ActiveRun, iteration: int, metrics: dict[str, float]) -> Stop | None:
         if self._run is not None:
-            self._run.log(metrics, step=iteration)
+            self._run.log({**metrics, **_timing(run)}, step=iteration)
         return None
 
     def after(self, run: ActiveRun, ending: Ending) -> None:
@@ -97,3 +99,7 @@ def check_wandb(project: str | None) -> None:
     """Raises if a project on Weights & Biases is asked for and the package is not there."""
     if project is not None and importlib.util.find_spec("wandb") is None:
         raise ComityError("Weights & Biases is not installed: pip install 'comity[wandb]'.")
+
+
+def _timing(run: ActiveRun) -> dict[str, float]:
+    return {f"timing/{name}": value for name, value in run.timing.items()}
