@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from comity.api import psro as psro
     from comity.api import scripted_player as scripted_player
     from comity.api import train as train
+    from comity.comparing import compare as compare
     from comity.core.agent import Player as Player
     from comity.core.errors import ComityError as ComityError
     from comity.play.specs import make_agent as make_agent
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "ComityError": "comity.core.errors",
+    "compare": "comity.comparing",
     "Experiment": "comity.training.experiment",
     "Player": "comity.core.agent",
     "exploit": "comity.api",

@@ -165,3 +165,18 @@ def test_numbers_can_be_read_on_dark_cells() -> None:
 def test_text_is_escaped() -> None:
     parts = [html.code("<script>"), html.cards({"<script>": "1"}), html.table(["<script>"], [["<script>"]])]
     assert "<script" not in html.page("<script>", "<script>", parts)
+
+
+def test_players_of_compared_runs_meet(
+    seeds_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "page.html"
+    capsys.readouterr()
+    assert comity(["compare", f"mine={seeds_folder}", "--episodes", "2", "--json", "--out", str(out)]) == 0
+    league = json.loads(capsys.readouterr().out)["league"]
+    assert league["players"] == ["mine", "always-cooperate", "always-defect"]
+    page = out.read_text()
+    assert "Head to head mine earns" in page
+    for heading in ("League", "Behaviour in each state", "Replays"):
+        assert f"<h2>{heading}</h2>" in page
+    assert page.count('src="data:image/gif;base64,') == 1

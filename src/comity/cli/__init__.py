@@ -11,6 +11,7 @@ COMMANDS = {
     "train": ("comity.cli.train", "train agents in a game"),
     "league": ("comity.cli.league", "let players meet and measure what each earns"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
+    "compare": ("comity.cli.compare", "several kinds of runs on one HTML page"),
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
     "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),
     "analyse": ("comity.cli.analyse", "a league as a game: equilibria, ranks, exploitability"),

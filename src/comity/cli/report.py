@@ -1,5 +1,6 @@
-"""`comity report RUN_OR_LEAGUE`: one self-contained HTML page."""
+"""`comity report RUN_OR_LEAGUE ...`: one self-contained HTML page."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,11 +8,12 @@ import jax
 import tyro
 
 from comity.cli.parser import parse_arguments
+from comity.comparing import compare
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.evaluate.behaviour import Behaviour, behaviour
 from comity.evaluate.comparison import default_metric, final_score
-from comity.evaluate.groups import game_name
+from comity.evaluate.groups import game_name, kind_of
 from comity.evaluate.league import League, read_league
 from comity.play.player_file import read_player
 from comity.report import html, sections
@@ -26,20 +28,27 @@ FINAL_NOTE = "A final figure is the mean over the last tenth of the iterations."
 
 @dataclass
 class Settings:
-    """Writes an HTML page about a run, several seeds of a run, or a league."""
+    """Writes an HTML page about a run, several seeds of it, several kinds of runs, or a league."""
 
-    source: tyro.conf.Positional[Path]  # a run folder, a folder of seeds, or a league's JSON file
+    sources: tyro.conf.Positional[tuple[str, ...]]  # run folders, or a league's JSON file
     out: Path | None = None  # the page; by default report.html in the folder, or beside the file
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Writes the page and says where it is."""
     settings = parse_arguments(Settings, arguments, "comity report")
-    source: Path = settings.source
-    if not source.exists():
+    if not settings.sources:
+        raise ComityError("A report is about run folders or a league's JSON file: comity report runs/first.")
+    source = Path(settings.sources[0])
+    if len(settings.sources) > 1 or ("=" in settings.sources[0] and not source.exists()):
+        page, out = compare(settings.sources, command=_command(arguments)).page, Path("comparison.html")
+    elif not source.exists():
         raise ComityError(f"{source} does not exist: a report is about a run folder or a league's JSON file.")
-    if source.is_dir():
-        page, out = run_page(source), source / "report.html"
+    elif source.is_dir():
+        records = read_records([str(source)])
+        one_kind = len({kind_of(record.config) for record in records}) == 1
+        page = run_page(source, records) if one_kind else compare([source], command=_command(arguments)).page
+        out = source / "report.html"
     else:
         league = read_league(source)
         page, out = league_page(league, source), source.with_suffix(".html")
@@ -49,9 +58,12 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def run_page(path: Path) -> str:
+def _command(arguments: list[str]) -> str:
+    return "comity report " + shlex.join(arguments)
+
+
+def run_page(path: Path, records: list[Record]) -> str:
     """The page about a run or several seeds of it."""
-    records = read_records([str(path)])
     folders, data = [record.folder for record in records], records[0].config
     agents = ", ".join(dict.fromkeys(str(agent["name"]) for agent in data["agents"]))
     game = game_name(data)

@@ -16,6 +16,7 @@ from comity.evaluate.statistics import (
     probability_of_improvement,
 )
 
+FEWEST = 3  # runs of a kind of which an interval says something
 LAST = 0.1  # the share of a run's iterations at its end over which its final score is the mean
 
 
@@ -82,8 +83,8 @@ def improvements(found: Sequence[Score], minimise: bool = False) -> Float[np.nda
 
 
 def settled(first: Score, second: Score) -> bool:
-    """Whether the intervals of two means lie apart; of fewer than two runs each nothing is settled."""
-    if min(len(first.runs), len(second.runs)) < 2:
+    """Whether the intervals of two means lie apart; of fewer than three runs each nothing is settled."""
+    if min(len(first.runs), len(second.runs)) < FEWEST:
         return False
     return first.mean.low > second.mean.high or first.mean.high < second.mean.low
 

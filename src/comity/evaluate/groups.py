@@ -65,7 +65,7 @@ def kind_names(configs: Sequence[Config]) -> list[str]:
         found = differences([configs[i] for i in alike]) if len(alike) > 1 else {}
         for place, i in enumerate(alike):
             own = [_said(name, values[place]) for name, values in found.items() if values[place] is not None]
-            names[i] = ", ".join([label, *own[:MOST_IN_A_NAME]])
+            names[i] = ", ".join([label, *dict.fromkeys(own)][: MOST_IN_A_NAME + 1])
     return names
 
 

@@ -18,7 +18,7 @@ LEAGUE_COLUMNS = {
     "self-play": "reward per step with its own kind, ± half the 95% interval over episodes",
     "exploitation": "the most that an opponent here earns more than it when they meet; 0: nobody does",
     "by": "who that opponent is",
-    "self-play less exploitation": "the order here: high only for who cooperates and is not exploited",
+    "secured": "self-play less exploitation, the order here: high for who cooperates and is not exploited",
     "worst": "reward per step against the opponent that leaves it least",
     "mean": "over all players here; high also for who exploits many fools",
 }

@@ -31,12 +31,13 @@ figure svg.as-drawn { width: auto; max-width: 100%; }
 figure img { max-width: 100%; height: auto; border-radius: 4px; background: #fff; }
 figcaption { color: var(--soft); font-size: .88rem; max-width: 46rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; margin: .5rem 0; }
+table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; }
 caption { text-align: left; color: var(--soft); font-size: .88rem; padding-bottom: .2rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0;
+th, td { text-align: left; vertical-align: top; padding: .28rem .75rem .28rem 0;
          border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 dl.columns { color: var(--soft); font-size: .88rem; margin: .3rem 0 .6rem; max-width: 50rem; }
 dl.columns dt { display: inline; font-weight: 600; } dl.columns dd { display: inline; margin: 0; }
 dl.columns dd::after { content: ""; display: block; }

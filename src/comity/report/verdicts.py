@@ -65,20 +65,19 @@ def _change(runs: Sequence[Metrics], metric: str) -> str:
     return f"{moved} and was still {how} at the end, by {number(abs(last - before))} in its last tenth."
 
 
-def league_verdict(league: League) -> str:
-    """Who cooperates without being exploited, as far as this league can tell."""
-    table = standings(league)
+def league_verdict(league: League, among: Sequence[str] = ()) -> str:
+    """Who cooperates without being exploited, as far as this league can tell; of `among`, if given."""
+    table = [row for row in standings(league) if not among or row.player in among]
     best = table[0]
+    if among:
+        return f"Head to head {_stands(best, len(table))}."
     if len(table) == 1:
         return (
             f"{best.player} earns {number(best.self_play)} per step with its own kind. "
             "Who could exploit it is not known: it met nobody else."
         )
     most = max(table, key=lambda row: row.self_play)
-    first = (
-        f"{best.player} stands best: it earns {number(best.self_play)} per step with its own kind, and "
-        f"{_exploited(best)}."
-    )
+    first = f"{_stands(best, len(table))}."
     if most.player == best.player:
         rest = [row for row in table if row.exploitation > _much(league)]
         if not rest:
@@ -89,6 +88,11 @@ def league_verdict(league: League) -> str:
         f"{first} {most.player} earns more with its own kind ({number(most.self_play)}), but "
         f"{_exploited(most)}."
     )
+
+
+def _stands(row: Standing, count: int) -> str:
+    best = f"{row.player} stands best: it" if count > 1 else row.player
+    return f"{best} earns {number(row.self_play)} per step with its own kind, and {_exploited(row)}"
 
 
 def _much(league: League) -> float:
@@ -126,16 +130,10 @@ def comparison_verdict(found: Sequence[Score], metric: str, league: League | Non
         elif settled(best, second):
             first = f"{ahead}; the intervals of {each} lie apart."
         else:
-            first = (
-                f"{ahead}, which {each} do not settle: a run of it is better with probability {likely:.2f}."
-            )
+            first = f"{ahead}; {each} of a kind do not settle it (probability of improvement {likely:.2f})."
     if league is not None:
-        return f"{first} Head to head, {_uncapitalised(league_verdict(league).split('. ')[0])}."
+        return f"{first} {league_verdict(league, [score.name for score in found])}"
     return f"{first} {_spread(order, metric)}"
-
-
-def _uncapitalised(text: str) -> str:
-    return text.rstrip(".")
 
 
 def _spread(order: Sequence[Score], metric: str) -> str:
