@@ -150,10 +150,7 @@ def replay_section(game: Environment, players: Mapping[str, PerSeat[Player]], se
     length = min(game.horizon or SHOWN, SHOWN)
     figures = []
     for name, own in players.items():
-        pictures = replays.frames(game.family, replay(game, own, seed, length))
-        if pictures:
-            caption = f"{name} with itself, first run: {length} steps."
-            figures.append(html.image(replays.animation(pictures), "gif", caption))
-    if not figures:
-        return []
+        played = replay(game, own, seed, length, names=[name] * len(own))
+        caption = f"{name} with itself, first run: {len(played.moments) - 1} steps."
+        figures.append(html.image(replays.animation(replays.frames(played)), "gif", caption))
     return [html.section("Replays", html.side_by_side(*figures))]
