@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Array, PyTree
 from jaxtyping import PRNGKeyArray as Key
-from jaxtyping import PyTree
 
 from comity.bridges.host import reraise_host_errors
 from comity.core.agent import Player
@@ -87,7 +87,7 @@ class Episode:
         drawing = self.game.draw(self._at(self._state))
         return None if drawing is None else as_scene(drawing)
 
-    def _acting(self, alive: PerSeat[Any], acts: PerSeat[Any]) -> PerSeat[bool]:
+    def _acting(self, alive: PerSeat[Array], acts: PerSeat[Array]) -> PerSeat[bool]:
         """Who does something in the next step."""
         flags = acts or alive
         return tuple(bool(here) and bool(own) for here, own in zip(alive, flags, strict=True))
