@@ -20,8 +20,6 @@ from comity.evaluate.groups import own_game
 from comity.evaluate.league import League, by_kind, play_league
 from comity.evaluate.replay import replay
 from comity.play.specs import game_from_data
-from comity.report import html, replays, sections
-from comity.report.comparison import comparison_page
 from comity.training.records import Record, read_records
 
 USUAL = ("always-cooperate", "always-defect")  # whom learners meet in a league, where the game has them
@@ -55,6 +53,8 @@ def compare(
     Runs that differ in nothing but their seeds are of one kind. The trained players of all kinds meet in a
     league, with scripted `opponents`; with 0 `episodes` nothing is played.
     """
+    from comity.report.comparison import comparison_page  # pictures are slow to import, so only here
+
     named = [f"{name}={path}" for name, path in sources.items()] if isinstance(sources, Mapping) else sources
     records = read_records([str(source) for source in named])
     found = compare_runs(
@@ -131,6 +131,8 @@ def _league(
 
 def behaviour_section(game: Environment, players: Mapping[str, PerSeat[Player]], seed: int = 0) -> list[str]:
     """What a player of each kind does in each state, where states can be counted."""
+    from comity.report import sections
+
     found = {}
     for name, own in players.items():
         seen = behaviour(game, own[0], own[-1], jax.random.key(seed), tremble=TREMBLE)
@@ -147,6 +149,8 @@ def behaviour_section(game: Environment, players: Mapping[str, PerSeat[Player]],
 
 def replay_section(game: Environment, players: Mapping[str, PerSeat[Player]], seed: int = 0) -> list[str]:
     """One episode of the first run of each kind with itself, as a moving picture."""
+    from comity.report import html, replays
+
     length = min(game.horizon or SHOWN, SHOWN)
     figures = []
     for name, own in players.items():
