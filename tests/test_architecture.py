@@ -58,7 +58,7 @@ ALLOWED = {
     "learn": {"core", "returns", "nets"},
     "agents": {"core", "returns", "nets", "learn"},
     "bridges": {"core", "drawing"},
-    "play": {"core", "bridges", "games", "agents"},
+    "play": {"core", "bridges", "games", "agents", "nets"},  # networks are exported
     "training": {"core", "bridges", "play", "agents", "games"},
     "training/populations": {"core", "play", "evaluate", "theory"},  # what evolves is measured in between
     "theory": {"core"},
