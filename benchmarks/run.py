@@ -4,7 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("foundation.py", "adalign.py", "shaping.py", "particles.py", "harvest.py", "theory.py")
+BENCHMARKS = (
+    "foundation.py",
+    "adalign.py",
+    "shaping.py",
+    "particles.py",
+    "harvest.py",
+    "theory.py",
+    "exported.py",
+)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from comity.comparing import compare as compare
     from comity.core.agent import Player as Player
     from comity.core.errors import ComityError as ComityError
+    from comity.play.export import export_player as export_player
     from comity.play.specs import make_agent as make_agent
     from comity.play.specs import make_game as make_game
     from comity.play.specs import make_matchmaker as make_matchmaker
@@ -35,6 +36,7 @@ _PUBLIC = {
     "Experiment": "comity.training.experiment",
     "Player": "comity.core.agent",
     "exploit": "comity.api",
+    "export_player": "comity.play.export",
     "league": "comity.api",
     "load_player": "comity.api",
     "make_agent": "comity.play.specs",

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -221,34 +220,6 @@ def test_lists(say) -> None:
         plain = say(command)[1]
         assert all(row["name"] in plain and row["summary"] in plain for row in rows)
     assert "tit-for-tat" in say("agents")[1]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str, say, tmp_path: Path) -> None:
-    code, script, _ = say(f"completion {shell}")
-    assert code == 0
-    for word in ("train", "prisoners-dilemma", "tit-for-tat", "checkpoint-seconds"):
-        assert word in script
-    checker = "bash" if shell == "zsh" else shell  # the script for zsh is that for bash, after one line
-    if shutil.which(checker):
-        (tmp_path / "script").write_text(script)
-        subprocess.run([checker, "-n", str(tmp_path / "script")], check=True)
-
-
-def test_completion_completes(say, tmp_path: Path) -> None:
-    script = say("completion bash")[1]
-    for words, expected in {
-        "comity tr": "train",
-        "comity train pris": "prisoners-dilemma",
-        "comity train prisoners-dilemma adal": "adalign",
-        "comity train prisoners-dilemma ppo --iter": "--iterations",
-        "comity league prisoners-dilemma tit-for-ta": "tit-for-tat",
-    }.items():
-        listed = " ".join(shlex.quote(word) for word in words.split())
-        number = len(words.split()) - 1
-        code = f"{script}\nCOMP_WORDS=({listed}); COMP_CWORD={number}; _comity; echo ${{COMPREPLY[@]}}"
-        found = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-        assert expected in found.stdout.split()
 
 
 def described(text: str) -> str:

@@ -182,15 +182,18 @@ assert not {{"jax", "comity", "equinox"}} & set(sys.modules), "more than numpy"
     assert about["seat"]["action"] == {"kind": "discrete", "n": 2, "labels": ["C", "D"]}
 
 
+class OwnTorso(MLPTorso):
+    """It might do anything."""
+
+    def __init__(self, network: MLP, observation: Space, key: Any) -> None:
+        super().__init__(network, observation, key)
+
+
 class Own(MLP):
     """A network of a user's own."""
 
-    def build(self, observation: Space, key: Any) -> "OwnTorso":
+    def build(self, observation: Space, key: Any) -> OwnTorso:
         return OwnTorso(self, observation, key)
-
-
-class OwnTorso(MLPTorso):
-    """It might do anything."""
 
 
 def test_what_has_no_form_in_numpy_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from comity.core.errors import ComityError, unknown_name
 COMMANDS = {
     "games": ("comity.cli.listing", "what games there are"),
     "agents": ("comity.cli.listing", "what agents there are"),
+    "zoo": ("comity.cli.zoo", "trained players and their recipes, with scores and cost"),
     "train": ("comity.cli.train", "train agents in a game"),
     "league": ("comity.cli.league", "let players meet and measure what each earns"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
@@ -15,6 +16,8 @@ COMMANDS = {
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
     "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),
     "analyse": ("comity.cli.analyse", "a league as a game: equilibria, ranks, exploitability"),
+    "export": ("comity.cli.export", "a player as one file that runs with NumPy alone"),
+    "doctor": ("comity.cli.doctor", "versions, devices, caches and a short test of this installation"),
     "completion": ("comity.cli.completion", "shell completion for bash, zsh or fish"),
 }
 

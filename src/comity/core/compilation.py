@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
+
+from comity.core.cache import cache_folder, cache_is_on
 
 LEVEL = "xla_backend_optimization_level"
 
@@ -23,16 +24,9 @@ def compiled(function: Callable[..., Any], once: bool = False, **options: Any) -
     return jitted
 
 
-def cache_folder() -> Path:
-    """Where compiled programs are kept: COMITY_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("COMITY_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(chosen) if chosen else Path(base) / "comity"
-
-
 def use_compilation_cache() -> None:
     """Turns the cache on, unless the user chose one of their own or turned it off with COMITY_CACHE=off."""
-    if os.environ.get("COMITY_CACHE") == "off" or jax.config.values.get("jax_compilation_cache_dir"):
+    if not cache_is_on() or jax.config.values.get("jax_compilation_cache_dir"):
         return
     jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -46,7 +46,7 @@ TOLERANCE = 1e-5
 CHECKED_STEPS = 32
 
 
-def export_player(player: Player, path: Path) -> float:
+def export_player(player: Player, path: str | Path) -> float:
     """Writes the file, after what it holds has played beside the player.
 
     Returns by how much their probabilities (or actions, where these are numbers) differed at most; a
@@ -57,7 +57,7 @@ def export_player(player: Player, path: Path) -> float:
     difference = compare(player, numpy_player.load(io.BytesIO(content)))
     allowed = f"at most {TOLERANCE}: please report this player"
     require(difference <= TOLERANCE, "the difference between NumPy and JAX", difference, allowed)
-    write_atomically(path, content)
+    write_atomically(Path(path), content)
     return difference
 
 

@@ -38,3 +38,18 @@ def zoo_recipe(game: str, agent: str) -> Any:
     if name not in recipe_names():
         raise unknown_name("recipe in the zoo", name, recipe_names())
     return json.loads((FOLDER / name / "experiment.json").read_text(encoding="utf-8"))
+
+
+def zoo_about(game: str, agent: str) -> dict[str, Any]:
+    """What is known of an agent's players in a game: `players` (scores, cost, commit), `measures`, `note`.
+
+    Whatever is not there, or not as it should be, is left out.
+    """
+    try:
+        about = json.loads((FOLDER / game / agent / "about.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"players": {}}
+    about = about if isinstance(about, dict) else {}
+    players = about.get("players")
+    known = players.items() if isinstance(players, dict) else ()
+    return {**about, "players": {name: own for name, own in known if isinstance(own, dict)}}
