@@ -130,5 +130,8 @@ def test_a_run_a_file_and_a_league_give_and_take_one_kind_of_player(tmp_path: Pa
         np.testing.assert_array_equal(player.probabilities(0), of_run.probabilities(0))
     assert (of_run.seat, of_folder.seat, of_file.seat) == (1, 1, 0)
     assert of_run.place.name == "player 2"
+    assert repr(run).startswith("<Run of A2C in PrisonersDilemma: reward -")
+    assert run.metrics["reward"].shape == (len(run.metrics),)
+    assert "<td>reward</td>" in run._repr_html_()
     league = comity.league(DILEMMA, {"run": run, "file": of_file}, episodes=2)
     assert league.players == ("run", "file")

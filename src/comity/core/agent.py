@@ -13,6 +13,7 @@ from jaxtyping import Key as KeyArray
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.batch import TeamBatch, Trajectory
+from comity.core.display import brief_settings, html_table
 from comity.core.errors import ComityError, require
 from comity.core.game import GameSpec, PerSeat, Seat
 from comity.core.memory import Memory, OnPolicy
@@ -58,6 +59,9 @@ class Agent(eqx.Module):
 
     learns: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset()
+
+    def __repr__(self) -> str:
+        return brief_settings(self)
 
     @property
     def memory(self) -> Memory:
@@ -230,6 +234,16 @@ class Player:
         if count is None:
             return carry
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), carry)
+
+    def _repr_html_(self) -> str:
+        rows = [("agent", repr(self.agent)), ("numbers", f"{self.size:,}")]
+        if self.spec is not None:
+            place = self.place
+            rows += [
+                ("seat", f"{place.name} of {len(self.spec.seats)} in a game of the {self.spec.family} family")
+            ]
+            rows += [("sees", describe(place.observation)), ("does", describe(place.action))]
+        return html_table((), rows, self.name)
 
     def __repr__(self) -> str:
         agent = type(self.agent).__name__

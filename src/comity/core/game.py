@@ -13,9 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.display import brief_settings, html_table
 from comity.core.errors import ComityError
 from comity.core.scene import Drawing
-from comity.core.spaces import Box, Space
+from comity.core.spaces import Box, Space, describe
 from comity.core.tunable import Number
 
 T = TypeVar("T")
@@ -102,6 +103,14 @@ class Cooperation(NamedTuple):
 
 class Environment(eqx.Module):
     """A game in JAX, without batch axes; its fields are its settings."""
+
+    def __repr__(self) -> str:
+        return brief_settings(self)
+
+    def _repr_html_(self) -> str:
+        seats = [(seat.name, describe(seat.observation), describe(seat.action)) for seat in self.seats]
+        length = "no fixed length" if self.horizon is None else f"{self.horizon} steps"
+        return html_table(("seat", "sees", "does"), seats, f"{self!r}: {length}, {self.family} family")
 
     @property
     @abstractmethod

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from comity.core.agent import Player
+from comity.core.display import brief, html_table
 from comity.core.errors import ComityError
 from comity.core.game import PerSeat
+from comity.core.rows import Rows
 from comity.training import loop
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
@@ -43,6 +45,28 @@ class Run:
         return self._players
 
     @property
-    def metrics(self) -> list[dict[str, Any]]:
-        """What was logged and what it took, one row per chunk (see `docs/training.md`)."""
-        return [] if self._folder is None else self._folder.log()
+    def metrics(self) -> Rows:
+        """What was logged and what it took, one row per chunk (see `docs/training.md`).
+
+        `metrics[-1]` is a row, `metrics["reward"]` a column.
+        """
+        return Rows([] if self._folder is None else self._folder.log())
+
+    def table(self) -> Any:
+        """What was logged as a pandas data frame."""
+        return self.metrics.table()
+
+    def __repr__(self) -> str:
+        agents = ", ".join(type(agent).__name__ for agent in self.experiment.agents)
+        return f"<Run of {agents} in {type(self.experiment.game).__name__}{self._ending()}>"
+
+    def _ending(self) -> str:
+        where = "" if self._folder is None else f", {self.folder}"
+        last = self.metrics[-1:]
+        if not last:
+            return where
+        return f": reward {brief(last[0].get('reward'))} after {last[0]['iteration']:,} iterations{where}"
+
+    def _repr_html_(self) -> str:
+        last = [(name, brief(value)) for row in self.metrics[-1:] for name, value in row.items()]
+        return html_table((), last, repr(self))

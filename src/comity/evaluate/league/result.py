@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import html_table
 from comity.core.files import write_atomically, write_json
+from comity.core.rows import Rows
 
 KIND = "comity-league"
 VERSION = 2  # of the JSON file; version 1 knew nothing of seats
@@ -62,6 +64,30 @@ class League:
     by_seat: Float[np.ndarray, "seats players players"] | None = None
     deterministic: bool = False  # whether everybody did what was most likely instead of drawing
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)  # social outcomes, by name
+
+    def __repr__(self) -> str:
+        return f"<League of {len(self.players)} players in {self.game['name']}: {', '.join(self.players)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in zip(*own, strict=True))]
+            for name, *own in zip(self.players, self.mean, self.low, self.high, strict=True)
+        ]
+        caption = (
+            f"{self.game['name']}: reward per step of the row's player against the column's, 95% intervals"
+        )
+        return html_table(["", *self.players], rows, caption)
+
+    def table(self) -> Any:
+        """One line per pairing, as a pandas data frame: mean, interval, and the means in each seat."""
+        rows = Rows()
+        for i, player in enumerate(self.players):
+            for j, opponent in enumerate(self.players):
+                row = {"player": player, "opponent": opponent, "mean": self.mean[i, j]}
+                row |= {"low": self.low[i, j], "high": self.high[i, j]}
+                row |= {name: outcome.mean[i, j] for name, outcome in self.outcomes.items()}
+                rows.append(row)
+        return rows.table()
 
     @property
     def by_role(self) -> dict[str, Matrix]:

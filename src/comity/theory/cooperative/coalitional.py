@@ -16,12 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import numbers
 
 MOST_PLAYERS = 24  # 2^24 worths are 128 MB
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class CoalitionalGame:
     """`worth[mask]` is what the coalition of the players in the bits of `mask` earns by itself."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from comity.core.display import displayed
 from comity.theory.cooperative.coalitional import CoalitionalGame, memberships
 from comity.theory.errors import TheoryError
 from comity.theory.linear_program import Solution, minimise, solved
@@ -29,6 +30,7 @@ VIOLATED = 1e-10
 MOST_PLAYERS = 18
 
 
+@displayed
 class LeastCore(NamedTuple):
     """The smallest excess that must be granted to every coalition, and a point that does."""
 
@@ -36,6 +38,7 @@ class LeastCore(NamedTuple):
     point: Float[np.ndarray, " players"]
 
 
+@displayed
 class BalancedWeights(NamedTuple):
     """Proof that a core is empty: the weights cover every player once, and their worth exceeds v(N)."""
 
@@ -43,6 +46,7 @@ class BalancedWeights(NamedTuple):
     worth: float  # sum of weight * v(S), more than v(N)
 
 
+@displayed
 class Core(NamedTuple):
     """A point of the core, or the proof that there is none."""
 

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import optimize
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.linear_program import minimise, solved
 from comity.theory.normal_form.game import numbers
@@ -27,6 +28,7 @@ Welfare = Literal["utilitarian", "egalitarian", "nash"]
 MOST_ASSIGNMENTS = 500_000
 
 
+@displayed
 class Allocation(NamedTuple):
     """Who gets how much of each good, and what it is worth to them."""
 

@@ -20,10 +20,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import stats
 
+from comity.core.display import displayed
 from comity.theory.cooperative.coalitional import CoalitionalGame, sizes
 from comity.theory.errors import TheoryError
 
 
+@displayed
 class SampledValue(NamedTuple):
     """The Shapley value estimated from sampled orders of players."""
 

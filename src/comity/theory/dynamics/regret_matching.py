@@ -20,9 +20,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from comity.core.display import displayed
 from comity.theory.dynamics.integration import Payoffs, Starts, game_and_starts, values_of_actions
 
 
+@displayed
 class RegretMatching(NamedTuple):
     """Average play; `joint` approaches the coarse correlated equilibria."""
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.dynamics.stationary import limit_stationary, stationary_from_log_rates
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import NormalFormGame, numbers
@@ -28,6 +29,7 @@ from comity.theory.normal_form.game import NormalFormGame, numbers
 MOST_STATES = 3_000
 
 
+@displayed
 class AlphaRank(NamedTuple):
     """The stationary distribution of the evolutionary chain among strategies or profiles."""
 

@@ -20,12 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import numbers
 
 POINTS = 400.0 / np.log(10.0)  # Elo points per unit of log-odds
 
 
+@displayed
 class Decomposition(NamedTuple):
     """An antisymmetric table as a ladder of ratings plus cycles."""
 
@@ -35,6 +37,7 @@ class Decomposition(NamedTuple):
     cyclic_share: float  # of the squared size: 0 for a ladder, 1 for rock-paper-scissors
 
 
+@displayed
 class Elo(NamedTuple):
     """Ratings under which i beats j with probability 1 / (1 + 10^((r_j - r_i) / 400))."""
 

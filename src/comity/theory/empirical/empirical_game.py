@@ -19,10 +19,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import NormalFormGame, checked_profile, numbers
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class EmpiricalGame:
     """Means and confidence limits of payoffs, [players, *strategies]; `symmetric` if made from one table."""

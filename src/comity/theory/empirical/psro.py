@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from comity.core.display import displayed
 from comity.theory.empirical.alpha_rank import alpha_rank
 from comity.theory.equilibria.lemke_howson import lemke_howson
 from comity.theory.equilibria.n_player import solve_n_player
@@ -40,6 +41,7 @@ class Response(Generic[Policy]):
     payoff: float  # what it earns against the mixture it answers
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Psro(Generic[Policy]):
     """Where the loop ended."""

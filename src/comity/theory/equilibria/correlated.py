@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.linear_program import minimise, probabilities, solved, unit_range
 from comity.theory.normal_form.game import NormalFormGame
@@ -30,6 +31,7 @@ MOST_PROFILES = 200_000
 MOST_NUMBERS = 50_000_000  # in the table of deviations and profiles: 400 MB
 
 
+@displayed
 class CorrelatedEquilibrium(NamedTuple):
     """A distribution over profiles that nobody gains by disobeying."""
 

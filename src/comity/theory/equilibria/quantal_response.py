@@ -24,10 +24,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import NoConvergenceError, TheoryError
 from comity.theory.normal_form.game import NormalFormGame, Profile, checked_profile
 
 
+@displayed
 class QuantalResponse(NamedTuple):
     """A logit equilibrium, with how exact it is."""
 

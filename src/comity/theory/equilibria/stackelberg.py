@@ -14,11 +14,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.linear_program import minimise, probabilities, unit_range
 from comity.theory.normal_form.game import NormalFormGame
 
 
+@displayed
 class Commitment(NamedTuple):
     """What a leader commits to and how the follower answers."""
 

@@ -21,12 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.linear_program import minimise, probabilities, solved
 from comity.theory.normal_form.game import NormalFormGame
 
 TOLERANCE = 1e-9  # of the payoff range
 
 
+@displayed
 class Dominated(NamedTuple):
     """An action that a mixture of others dominates."""
 
@@ -35,6 +37,7 @@ class Dominated(NamedTuple):
     by: Float[np.ndarray, " actions"]  # the mixture that dominates it
 
 
+@displayed
 class Elimination(NamedTuple):
     """What iterated elimination leaves, and what went in each round."""
 

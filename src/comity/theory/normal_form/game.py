@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from comity.core.display import displayed, html_table, number
 from comity.theory.errors import TheoryError
 
 Vector = Float[np.ndarray, " _"]  # one entry per action
 Profile = tuple[Vector, ...]  # entry i is player i's probability of each of their actions
+MOST_PROFILES = 64  # of a game of more than two players, in a notebook
 LARGEST = 1e100  # products of larger payoffs overflow
 
 
@@ -31,6 +33,27 @@ class NormalFormGame:
     players: tuple[str, ...] = ()  # names; "player 1", "player 2", ... when left out
     actions: tuple[tuple[str, ...], ...] = ()  # names of each player's actions; "1", "2", ... when left out
     title: str = ""
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(str(count) for count in self.payoffs.shape[1:])
+        return f"<NormalFormGame{f' {self.title!r}' if self.title else ''} of {sizes} actions>"
+
+    def _repr_html_(self) -> str:
+        """The payoffs: of two players as a bimatrix, of more a line for each profile."""
+        if self.payoffs.ndim == 3:
+            rows, columns = self.payoffs.shape[1:]
+            cells = [
+                [", ".join(map(number, self.payoffs[:, i, j])) for j in range(columns)] for i in range(rows)
+            ]
+            lines = [[name, *row] for name, row in zip(self.actions[0], cells, strict=True)]
+            return html_table(["", *self.actions[1]], lines, self.title)
+        profiles = list(np.ndindex(self.payoffs.shape[1:]))[:MOST_PROFILES]
+        lines = [
+            [names[a] for names, a in zip(self.actions, profile, strict=True)]
+            + [number(payoff) for payoff in self.payoffs[(slice(None), *profile)]]
+            for profile in profiles
+        ]
+        return html_table([*self.players, *(f"{name} earns" for name in self.players)], lines, repr(self))
 
     def __post_init__(self) -> None:
         payoffs = checked_tensor(self.payoffs)
@@ -138,6 +161,7 @@ class NormalFormGame:
         )
 
 
+@displayed
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
     """A mixed profile, what it pays, and the regret by which to trust it."""

@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.linear_program import minimise, probabilities, solved
 from comity.theory.normal_form.game import NormalFormGame
 
 
+@displayed
 class Security(NamedTuple):
     """What a player gets whatever the others do: the minimax value."""
 

@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import Equilibrium, NormalFormGame
 
 
+@displayed
 class Optimum(NamedTuple):
     """The greatest sum of payoffs, and where it is had."""
 
@@ -29,6 +31,7 @@ class Optimum(NamedTuple):
     welfare: float
 
 
+@displayed
 class PriceOfSelfishness(NamedTuple):
     """Welfare in equilibrium beside the optimum: the prices of anarchy and of stability."""
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import NormalFormGame
 from comity.theory.normal_form.security import security
@@ -27,6 +28,7 @@ from comity.theory.normal_form.security import security
 Polygon = Float[np.ndarray, "_ 2"]  # counter-clockwise
 
 
+@displayed
 class PayoffRegion(NamedTuple):
     """Pairs of payoffs per step: what can be had, and what both players would accept."""
 

@@ -22,12 +22,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import NormalFormGame
 
 SWAPPED = [0, 2, 1, 3]  # the outcomes (0,0), (0,1), (1,0), (1,1) as the other player sees them
 
 
+@displayed
 class MemoryOne(NamedTuple):
     """A strategy that remembers one round."""
 
@@ -35,6 +37,7 @@ class MemoryOne(NamedTuple):
     after: Float[np.ndarray, "4"]  # and after (own, other) = (0, 0), (0, 1), (1, 0), (1, 1)
 
 
+@displayed
 class BestReply(NamedTuple):
     """The best that any strategy earns against a memory-one strategy, per step."""
 
