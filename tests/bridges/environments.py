@@ -171,3 +171,28 @@ class Relay(AECEnv):
 def make_relay(**arguments: Any) -> Relay:
     """Found by its import path."""
     return Relay(**arguments)
+
+
+class Painter(gymnasium.Env):
+    """Draws the time as a shade of grey."""
+
+    metadata = {"render_modes": ["rgb_array"]}
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(2)
+    render_mode: str | None = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        self.time = 0
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.time += 1
+        return 0, 1.0, False, False, {}
+
+    def render(self) -> Any:
+        return np.full((4, 5, 3), 10 * self.time, np.uint8) if self.render_mode == "rgb_array" else None
+
+
+def make_painter() -> Painter:
+    """An environment that draws itself."""
+    return Painter()

@@ -15,11 +15,15 @@ import pytest
 import comity
 from comity.cli import run as cli
 from comity.core.agent import Player
+from comity.core.scene import Bars
+from comity.drawing.text import write
+from comity.evaluate.replay import replay
 from comity.learn.optimisers import Adam
 from comity.learn.replay import UniformReplay
 from comity.nets.mlp import MLP
 from comity.nets.tabular import Tabular
 from comity.play.match import play
+from comity.report.replays import moment_scene
 from comity.testing import check_agent, check_game
 from comity.training.experiment import Experiment, make_experiment
 from comity.training.folder import RunFolder
@@ -109,6 +113,16 @@ def test_an_installed_package_gives_them_names(tmp_path: Path, monkeypatch: pyte
 def test_the_games_hold_their_contract() -> None:
     check_game(comity.make_game("counting:Counting", horizon=4), steps=12)
     check_game(comity.make_game("whispers:Whispers"), steps=6)
+
+
+def test_the_game_draws_itself_in_replays() -> None:
+    game = comity.make_game("counting:Counting", horizon=2)
+    player = comity.scripted_player("random", game)
+    seen = replay(game, (player, player), names=("first", "second"))
+    scene = seen.moments[2].scene
+    assert isinstance(scene, Bars)
+    assert [bar.parts[0][0] - 1 for bar in scene.bars] == [int(own) for own in seen.moments[2].actions]
+    assert "player-2 " in write(moment_scene(seen, 2)).plain
 
 
 @pytest.mark.parametrize("name", ["awr:AWR", "dqn:DQN", "talking:Talking"])

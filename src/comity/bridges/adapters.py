@@ -52,6 +52,10 @@ class Adapter(ABC):
     def close(self) -> None:
         """Frees what the environment holds."""
 
+    @abstractmethod
+    def render(self) -> np.ndarray | None:
+        """What the environment draws of itself, [height, width, 3]; None if it does not."""
+
 
 class Parallel(Adapter):
     """A PettingZoo environment in which all act at once."""
@@ -98,6 +102,9 @@ class Parallel(Adapter):
     def close(self) -> None:
         self._env.close()
 
+    def render(self) -> np.ndarray | None:
+        return rendered(self._env)
+
     def _known(self, found: Any, what: str) -> None:
         if not isinstance(found, dict):
             raise ComityError(
@@ -130,3 +137,24 @@ class Single(Adapter):
 
     def close(self) -> None:
         self._env.close()
+
+    def render(self) -> np.ndarray | None:
+        return rendered(self._env)
+
+
+def rendered(environment: Any) -> np.ndarray | None:
+    """What an environment draws in the mode `rgb_array`, if it has it.
+
+    It is told to draw only when it is asked for the first time: most environments never are.
+    """
+    inner = getattr(environment, "unwrapped", environment)
+    mode = getattr(inner, "render_mode", None)
+    if mode is None and "rgb_array" in (getattr(environment, "metadata", None) or {}).get("render_modes", ()):
+        inner.render_mode = mode = "rgb_array"
+    if mode != "rgb_array":
+        return None
+    try:
+        frame = np.asarray(environment.render())
+    except Exception:  # whatever its drawing lacks, such as a package or a screen, the game can go on
+        return None
+    return frame if frame.ndim == 3 and frame.shape[2] == 3 and frame.dtype == np.uint8 else None

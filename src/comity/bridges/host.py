@@ -28,6 +28,7 @@ from comity.bridges.slices import Arrays
 from comity.bridges.sources import Source
 from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.scene import Drawing
 from comity.core.spaces import Box, Discrete, Masked, Space
 
 
@@ -111,6 +112,10 @@ class HostGame(Environment):
 
     def view(self, state: HostState) -> PyTree:
         return ()  # the state is a handle: there is nothing to see in it
+
+    def draw(self, state: HostState) -> Drawing:
+        """What the environment draws of itself, where it can, as long as it is alone in its batch."""
+        return self.pool.render(int(state.batch_id), int(state.tick))
 
     def _state(self, reply: "HostReply") -> HostState:
         acts = self._by_seat(reply.acts) if self.pool.turns else ()

@@ -19,6 +19,9 @@ class Substrate:
     cannot be seeded: the same seed does not give the same episode.
     """
 
+    metadata = {"render_modes": ["rgb_array"]}
+    render_mode: str | None = None
+
     def __init__(
         self, name: str, roles: Sequence[str] | None = None, observe: Sequence[str] = ("RGB",)
     ) -> None:
@@ -53,13 +56,13 @@ class Substrate:
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """A new episode; the seed is of no use to the substrate."""
-        step = self._env.reset()
+        step = self._step = self._env.reset()
         self.agents = list(self.possible_agents)
         return self._seen(step), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """One step of everybody."""
-        step = self._env.step([int(actions[agent]) for agent in self.possible_agents])
+        step = self._step = self._env.step([int(actions[agent]) for agent in self.possible_agents])
         paid = {agent: float(x) for agent, x in zip(self.possible_agents, step.reward, strict=True)}
         over = bool(step.last())
         ended = over and float(np.mean(step.discount)) == 0.0
@@ -67,6 +70,11 @@ class Substrate:
         self.agents = [] if over else everyone
         terminated, truncated = dict.fromkeys(everyone, ended), dict.fromkeys(everyone, over and not ended)
         return self._seen(step), paid, terminated, truncated, {agent: {} for agent in everyone}
+
+    def render(self) -> np.ndarray | None:
+        """The whole world as the engine draws it, if it does."""
+        world = self._step.observation[0].get("WORLD.RGB")
+        return None if world is None else np.asarray(world)
 
     def close(self) -> None:
         """Ends the engine."""

@@ -9,28 +9,36 @@ from gymnasium import spaces as gym
 from pettingzoo import ParallelEnv
 
 from comity.bridges.codecs import MASK, SEEN
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, bad_value
 from comity.core.game import Environment
+from comity.core.scene import as_scene
 from comity.core.spaces import Bits, Box, Discrete, Masked, Space, encode
+from comity.drawing.pixels import paint
+from comity.drawing.text import write
+
+MODES = ("rgb_array", "ansi")
 
 
-def to_pettingzoo(game: Environment) -> "GameEnvironment":
+def to_pettingzoo(game: Environment, render_mode: str | None = None) -> "GameEnvironment":
     """The game as a PettingZoo parallel environment; its agents are the seats' names.
 
     An observation with legal choices is a dictionary with `observation` and `action_mask`, as usual there.
+    `render_mode` may be `rgb_array` or `ansi`, for games that draw themselves.
     """
-    return GameEnvironment(game)
+    return GameEnvironment(game, render_mode)
 
 
 class GameEnvironment(ParallelEnv):
     """A game that plays by PettingZoo's rules: one game at a time, seeded by `reset`."""
 
-    def __init__(self, game: Environment) -> None:
+    def __init__(self, game: Environment, render_mode: str | None = None) -> None:
+        if render_mode not in (None, *MODES):
+            raise bad_value("render_mode", render_mode, f"None, {' or '.join(MODES)}")
         names = [seat.name for seat in game.seats]
         if len(set(names)) != len(names):
             raise ComityError(f"PettingZoo needs seats with different names, not {names}.")
-        self.metadata = {"name": f"comity_{type(game).__name__}_v0", "render_modes": []}
-        self.render_mode = None
+        self.metadata = {"name": f"comity_{type(game).__name__}_v0", "render_modes": list(MODES)}
+        self.render_mode = render_mode
         self.possible_agents = names
         self.agents: list[str] = []
         self._game, self._seats = game, dict(zip(names, game.seats, strict=True))
@@ -85,8 +93,12 @@ class GameEnvironment(ParallelEnv):
             {a: {} for a in inside},
         )
 
-    def render(self) -> None:
-        """Comity draws replays in its reports."""
+    def render(self) -> Any:
+        """The game as it draws itself: pixels or text, as the render mode says; None if it does not."""
+        drawing = None if self.render_mode is None else self._game.draw(self._state)
+        if drawing is None:
+            return None
+        return paint(as_scene(drawing)) if self.render_mode == MODES[0] else write(as_scene(drawing)).plain
 
     def close(self) -> None:
         """There is nothing to free."""

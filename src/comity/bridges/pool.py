@@ -5,6 +5,7 @@ serialised but the few bytes of an order. A worker that dies closes its pipe, so
 """
 
 import atexit
+import base64
 import contextlib
 import json
 import mmap
@@ -58,8 +59,8 @@ class Worker:
             self._to.write(json.dumps(order) + "\n")
             self._to.flush()
 
-    def wait(self) -> None:
-        """Until the order is carried out; raises if it failed or the worker is gone."""
+    def wait(self) -> dict[str, Any]:
+        """The answer once the order is carried out; raises if it failed or the worker is gone."""
         line = self._from.readline()
         if not line:
             code = self.process.wait()
@@ -68,9 +69,10 @@ class Worker:
                 f"checkpoint is kept: go on with comity train --resume, or make the run again with "
                 f"--game.workers 0 to see the error here."
             )
-        answer = json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise ComityError(answer["error"])
+        return answer
 
     def close(self) -> None:
         for end in (self._to, self._from):
@@ -135,6 +137,20 @@ class Pool:
         self._order(found, batch_id, "step")
         found.tick = tick + 1
         return found.arrays
+
+    def render(self, batch_id: int, tick: int) -> np.ndarray | None:
+        """What an environment draws of itself, if it is alone in its batch and stands at this tick."""
+        found = self._batches.get(batch_id)
+        if found is None or len(found.arrays.seed) != 1 or found.tick != tick:
+            return None
+        if found.local is not None:
+            return found.local.render()
+        found.workers[0].order(do="render", batch_id=batch_id)
+        answer = found.workers[0].wait()
+        if "pixels" not in answer:
+            return None
+        pixels = np.frombuffer(base64.b64decode(answer["pixels"]), np.uint8)
+        return pixels.reshape(answer["shape"])
 
     def workers(self) -> list["subprocess.Popen[bytes]"]:
         """The processes that step the environments, as far as they were started."""

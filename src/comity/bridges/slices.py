@@ -109,6 +109,10 @@ class EnvSlice:
             arrays.alive[slot] = outcome.alive
             arrays.acts[slot] = adapter.acts()
 
+    def render(self) -> np.ndarray | None:
+        """What the first environment draws of itself."""
+        return self._adapters[self._slots[0]].render()
+
     def close(self) -> None:
         for adapter in self._adapters.values():
             adapter.close()

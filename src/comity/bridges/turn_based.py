@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from comity.bridges.adapters import Adapter, HostSeat, Outcome
+from comity.bridges.adapters import Adapter, HostSeat, Outcome, rendered
 from comity.bridges.codecs import MASK, SEEN, Choice, WithMask, codec
 from comity.core.errors import ComityError
 
@@ -77,6 +77,9 @@ class TurnBased(Adapter):
 
     def close(self) -> None:
         self._env.close()
+
+    def render(self) -> np.ndarray | None:
+        return rendered(self._env)
 
     def _inside(self) -> set[str]:
         """The agents that are in the game."""

@@ -1,5 +1,6 @@
 """A process that steps environments: orders come by pipe as lines of JSON, values by shared memory."""
 
+import base64
 import json
 import mmap
 import os
@@ -25,7 +26,7 @@ def main() -> int:
         for line in incoming:
             order = json.loads(line)
             try:
-                _carry_out(order, slices, source)
+                found = _carry_out(order, slices, source)
             except ComityError as error:
                 answer({"error": str(error)})
             except Exception as error:
@@ -33,13 +34,14 @@ def main() -> int:
                 place = f"{os.path.basename(where.filename)}, line {where.lineno}"
                 answer({"error": f"{source.name} failed: {type(error).__name__}: {error} ({place})"})
             else:
-                answer({})
+                answer(found)
     for part in slices.values():
         part.close()
     return 0
 
 
-def _carry_out(order: dict[str, Any], slices: dict[int, EnvSlice], source: Source) -> None:
+def _carry_out(order: dict[str, Any], slices: dict[int, EnvSlice], source: Source) -> dict[str, Any]:
+    """Does what is ordered; what it returns is answered."""
     batch_id = order["batch_id"]
     match order["do"]:
         case "open":
@@ -58,6 +60,12 @@ def _carry_out(order: dict[str, Any], slices: dict[int, EnvSlice], source: Sourc
             slices[batch_id].reset_where()
         case "step":
             slices[batch_id].step()
+        case "render":
+            frame = slices[batch_id].render()
+            if frame is not None:
+                pixels = base64.b64encode(frame.tobytes()).decode()
+                return {"shape": list(frame.shape), "pixels": pixels}
+    return {}
 
 
 if __name__ == "__main__":

@@ -22,14 +22,13 @@ FINE = 2  # pixels drawn for each pixel shown
 GAP = 12  # pixels between parts
 TEXT = 15  # size of letters
 
-Frame = UInt8[np.ndarray, "height width 3"]
+Frame = UInt8[np.ndarray, "_ _ 3"]  # height, width, colours
 
 
 def paint(scene: Scene, width: int = 560, height: int = 400) -> Frame:
     """A scene as an array of bytes; grids, planes and pictures are made to fit into a width and height."""
     large = _paint(scene, width * FINE, height * FINE)
-    size = (max(large.width // FINE, 1), max(large.height // FINE, 1))
-    return np.asarray(large.resize(size, Image.Resampling.LANCZOS))
+    return np.asarray(large.reduce(FINE))
 
 
 def _paint(scene: Scene, width: int, height: int) -> Image.Image:
@@ -210,9 +209,10 @@ def _pixels(pixels: Pixels, width: int, height: int) -> Image.Image:
     """Small pictures are made larger by whole numbers, so that their dots stay sharp."""
     image = Image.fromarray(np.asarray(pixels.image))
     times = min(width / image.width, height / image.height)
-    times = float(int(times)) if times >= 2 else times
+    whole = times >= 2 * FINE
+    times = float(times // FINE * FINE) if whole else times
     size = (max(round(image.width * times), 1), max(round(image.height * times), 1))
-    return image.resize(size, Image.Resampling.NEAREST if times >= 2 else Image.Resampling.LANCZOS)
+    return image.resize(size, Image.Resampling.NEAREST if whole else Image.Resampling.LANCZOS)
 
 
 def _legend(legend: Legend, width: int) -> Image.Image:

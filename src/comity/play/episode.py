@@ -1,12 +1,13 @@
 """One episode, step by step on the host: for replays, for watching, and for people who play along."""
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.bridges.host import reraise_host_errors
@@ -48,17 +49,16 @@ class Episode:
         )
         reset_key, self._key = jax.random.split(key)
         with reraise_host_errors():
-            self._state, self.obs, self._carry = jax.block_until_ready(
+            self._state, self.obs, self._carry, alive, acts = jax.block_until_ready(
                 _reset(game, self._occupants, reset_key)
             )
-        start = self._at(self._state)
-        self.acts = self._acting(game.present(start), game.acting(start))
+        self.acts = _acting(alive, acts)
         zeros = (0.0,) * len(players)
         self.moment = Moment(0, self._scene(), (None,) * len(players), zeros, zeros, False)
 
     def seen(self, seat: int) -> PyTree:
         """What a seat sees now."""
-        return jax.tree.map(lambda x: np.asarray(x)[0], self.obs[seat])
+        return jax.tree.map(itemgetter(0), self.obs[seat])
 
     def step(self, given: Mapping[int, PyTree] | None = None) -> Moment:
         """Everybody acts, people as they are given; how the game stands then."""
@@ -73,7 +73,7 @@ class Episode:
             )
         self.obs = now.obs
         reward = tuple(float(own[0]) for own in now.reward)
-        self.acts = self._acting(self._at(now.alive), self._at(now.acts))
+        self.acts = _acting(now.alive, now.acts)
         done = tuple(
             jax.tree.map(lambda x: np.asarray(x)[0], own) if acted else None
             for own, acted in zip(action, acts, strict=True)
@@ -84,29 +84,23 @@ class Episode:
         return self.moment
 
     def _scene(self) -> Scene | None:
-        drawing = self.game.draw(self._at(self._state))
+        drawing = self.game.draw(jax.tree.map(itemgetter(0), self._state))
         return None if drawing is None else as_scene(drawing)
 
-    def _acting(self, alive: PerSeat[Array], acts: PerSeat[Array]) -> PerSeat[bool]:
-        """Who does something in the next step."""
-        flags = acts or alive
-        return tuple(bool(here) and bool(own) for here, own in zip(alive, flags, strict=True))
 
-    def _at(self, batch: PyTree) -> PyTree:
-        """The one game of a batch."""
-        return jax.tree.map(lambda x: np.asarray(x)[0] if not _is_key(x) else x[0], batch)
-
-
-def _is_key(x: Any) -> bool:
-    return isinstance(x, jax.Array) and bool(jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key))
+def _acting(alive: PerSeat[Bool[Array, "1"]], acts: PerSeat[Bool[Array, "1"]]) -> PerSeat[bool]:
+    """Who does something in the next step; everybody who is there if the game does not say it."""
+    flags = acts or alive
+    return tuple(bool(here[0]) and bool(own[0]) for here, own in zip(alive, flags, strict=True))
 
 
 @eqx.filter_jit
 def _reset(
     game: Environment, occupants: tuple[Occupant, ...], key: Key
-) -> tuple[PyTree, PerSeat[PyTree], PerSeat[PyTree]]:
+) -> tuple[PyTree, PerSeat[PyTree], PerSeat[PyTree], PerSeat[Array], PerSeat[Array]]:
     state, obs = jax.vmap(game.reset)(key[None])
-    return state, obs, initial_carries(occupants, len(game.seats), 1)
+    alive, acts = jax.vmap(game.present)(state), jax.vmap(game.acting)(state)
+    return state, obs, initial_carries(occupants, len(game.seats), 1), alive, acts
 
 
 @eqx.filter_jit

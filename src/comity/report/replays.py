@@ -71,7 +71,9 @@ def _widest(replay: Replay) -> tuple[str, ...]:
 def _history(replay: Replay, number: int, colours: list[str]) -> Grid | None:
     """The last actions of everybody, one column a step, where each has a letter; the first one is pale."""
     spaces = [seat.action for seat in replay.seats]
-    if not all(isinstance(own, Discrete) and set(map(len, own.labels)) == {1} for own in spaces):
+    if number == 0 or not all(
+        isinstance(own, Discrete) and set(map(len, own.labels)) == {1} for own in spaces
+    ):
         return None
     columns = min(max(len(replay.moments) - 1, 1), HISTORY)
     past = replay.moments[max(number - columns, 0) + 1 : number + 1]
@@ -108,6 +110,8 @@ def _on_paper(frame: Frame, width: int, height: int) -> Frame:
 def animation(pictures: Sequence[Frame], milliseconds: int = 350, kind: str = "GIF") -> bytes:
     """The pictures as an animated GIF or WebP that repeats; the last one stays four times as long."""
     images = [Image.fromarray(picture) for picture in pictures]
+    if kind == "GIF":
+        images = [_few_colours(image) for image in images]
     durations = [milliseconds] * (len(images) - 1) + [4 * milliseconds]
     content = io.BytesIO()
     options = {"optimize": True} if kind == "GIF" else {"lossless": True, "quality": 60}
@@ -133,8 +137,7 @@ def page(replay: Replay, milliseconds: int = 350) -> str:
     """A page without anything outside it that plays, pauses, steps and scrubs."""
     pictures = []
     for picture in frames(replay):
-        image = Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE)
-        pictures.append(base64.b64encode(_png(image)).decode())
+        pictures.append(base64.b64encode(_png(_few_colours(Image.fromarray(picture)))).decode())
     who = ", ".join(name or seat.name for name, seat in zip(replay.players, replay.seats, strict=True))
     return replay_page(f"{replay.title}: {who}", pictures, milliseconds)
 
@@ -158,6 +161,11 @@ def check_format(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         endings = ", ".join(FORMATS[:-1]) + f" or {FORMATS[-1]}"
         raise ComityError(f"{path} has no known format of replays: a name that ends in {endings} works.")
+
+
+def _few_colours(image: Image.Image) -> Image.Image:
+    """The image in at most 128 colours without dithering: small files, clear letters."""
+    return image.quantize(128, dither=Image.Dither.NONE)
 
 
 def _png(image: Image.Image) -> bytes:

@@ -1,0 +1,62 @@
+"""`comity replay GAME PLAYER [PLAYER ...]`: one episode as an animation, a sheet of frames or a page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from comity.cli.seating import PLAYERS, EpisodeSettings, parse, seat_named, split_names
+from comity.core.errors import ComityError, require
+from comity.evaluate.replay import replay
+from comity.report.replays import check_format, save_replay
+
+USAGE = f"""usage: comity replay GAME PLAYER [PLAYER ...] [options]
+
+One player fills all seats; several fill them in order.
+{PLAYERS}
+  comity replay GAME --help    the options, with the settings of this game"""
+
+
+@dataclass
+class Settings(EpisodeSettings):
+    """Plays one episode and writes it as pictures."""
+
+    out: Path = Path(
+        "replay.gif"
+    )  # .gif, .webp, .png (a sheet of frames) or .html (play, pause, step, scrub)
+    fps: float = 3.0  # steps shown in a second
+
+    def check(self) -> None:
+        """Raises for settings that do not work, before anything is played."""
+        super().check()
+        require(0.1 <= self.fps <= 50, "fps", self.fps, "between 0.1 and 50")
+        check_format(self.out)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Writes a replay."""
+    names, rest = split_names(arguments)
+    if not names:
+        print(USAGE)
+        return 0 if rest[:1] in (["-h"], ["--help"]) else 2
+    settings = parse(Settings, name, names[0], rest)
+    settings.own.check()
+    if len(names) < 2:
+        raise ComityError(f"A replay needs at least one player.\n{USAGE}")
+    labels, players = seat_named(names[1:], settings.game)
+    shown = replay(
+        settings.game,
+        players,
+        settings.seed,
+        settings.steps,
+        names=labels,
+        title=names[0],
+        episode=settings.episode,
+        deterministic=settings.deterministic,
+    )
+    save_replay(shown, settings.out, settings.fps)
+    last = shown.moments[-1]
+    earned = ", ".join(
+        f"{seat.name} ({label}) {total:.2f}"
+        for seat, label, total in zip(shown.seats, labels, last.total, strict=True)
+    )
+    print(f"{settings.out}: {last.step} steps; earned: {earned}")
+    return 0
