@@ -14,7 +14,8 @@ from comity.agents.on_policy.a2c import A2C
 from comity.agents.on_policy.base import ActorCriticAgent, LearnerState
 from comity.agents.shaping.adalign import AdvantageAlignment, Alignment
 from comity.agents.shaping.base import ShapingAgent
-from comity.agents.shaping.opponent_values import OpponentValues, OwnView
+from comity.agents.shaping.opponent_values import OpponentValues, Other, OwnView
+from comity.agents.shaping.past import Before
 from comity.core.agent import Agent, Context, add_group_axis
 from comity.core.batch import Trajectory, team_batch
 from comity.core.game import Environment
@@ -137,7 +138,12 @@ def pieces(agent: ShapingAgent, seats: tuple[int, ...], state: LearnerState, joi
     places = jnp.asarray(agent.opponent_values.places(batch))
     past = learner.critic.advantages(values, read, 0, learner.discount, agent.term.past_lambda)[:, places]
     others = agent.opponent_values.others(learner, state, values, read, batch, agent.term.opponent_lambda)
-    so_far, _ = over_team(partial(agent.term, discount=learner.discount))(past, batch.ended, others[0])
+    nothing = jnp.zeros_like(past[:1])
+
+    def along(own: Array, ended: Array, other: Other, before: Array) -> tuple[Array, Array]:
+        return agent.term(own, ended, other, Before(before[0], before[0]), learner.discount)
+
+    so_far, _ = over_team(along)(past, batch.ended, others[0], nothing)
     return Pieces(own, so_far, total(1.0) - own, total(agent.term.weight))
 
 

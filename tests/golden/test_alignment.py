@@ -8,7 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from comity.returns.alignment import CASES, PASTS, Case, Past, alignment, past_advantages, time_discount
+from comity.returns.advantages import running_sum
+from comity.returns.alignment import (
+    CASES,
+    PASTS,
+    Case,
+    Past,
+    alignment,
+    past_advantages,
+    past_decay,
+    time_discount,
+)
 
 OWN = jnp.asarray([1.0, -2.0, 3.0, 4.0, -1.0])
 OPPONENT = jnp.asarray([5.0, -2.0, 4.0, 7.0, -3.0])
@@ -109,6 +119,21 @@ def test_every_form_equals_a_double_loop(form: Past) -> None:
         found = alignment(past, jnp.asarray(opponent), without)
         expected = slow_term(own, opponent, ended, 0.9, form, 0.8, without)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", PASTS)
+def test_a_past_that_lasts_is_the_same_in_two_rollouts_as_in_one(form: Past) -> None:
+    generator = np.random.default_rng(0)
+    own = jnp.asarray(generator.normal(size=12), jnp.float32)
+    ended = jnp.zeros(12, jnp.bool_).at[2].set(True).at[9].set(True)
+    whole = past_advantages(own, ended, 0.9, form, 0.8)
+    first, rest = slice(0, 7), slice(7, 12)
+    total, _ = running_sum(own[first], ended[first], past_decay(0.9, form, 0.8), 0.0)
+    after = past_advantages(own[rest], ended[rest], 0.9, form, 0.8, total, 4.0)
+    np.testing.assert_allclose(after, whole[rest], rtol=1e-5)
+    begun = past_advantages(own[rest], ended[rest], 0.9, form, 0.8)
+    assert not np.allclose(begun[0], whole[7])
+    np.testing.assert_allclose(begun[3:], whole[10:], rtol=1e-5)
 
 
 @pytest.mark.parametrize("form", PASTS)

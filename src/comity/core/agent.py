@@ -76,6 +76,10 @@ class Agent(eqx.Module):
     def init(self, key: Key, spec: GameSpec, seats: tuple[int, ...]) -> PyTree:
         """All that is learned by a team in these seats: parameters, optimiser, statistics; arrays only."""
 
+    def fit(self, state: PyTree, batch: TeamBatch) -> PyTree:
+        """The state for batches of this shape (of which nothing but shapes is known); by default as it is."""
+        return state
+
     @abstractmethod
     def policy(self, state: PyTree) -> PyTree:
         """The parameters that act: what is saved and evaluated."""

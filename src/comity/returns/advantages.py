@@ -132,20 +132,31 @@ def vtrace(
     return target, rho * td_error(reward, value, following, terminated, discount)
 
 
-def past_sum(x: Float[Array, " time"], ended: Bool[Array, " time"], decay: Number) -> Float[Array, " time"]:
-    r"""The discounted sum of what came before in the same episode, :math:`\sum_{k<t} d^{t-k} x_k`."""
+def past_sum(
+    x: Float[Array, " time"], ended: Bool[Array, " time"], decay: Number, start: Number = 0.0
+) -> Float[Array, " time"]:
+    r"""The discounted sum of what came before in the same episode, :math:`\sum_{k<t} d^{t-k} x_k`.
+
+    `start` is what it was when the stream began, if that was in the middle of an episode.
+    """
+    return running_sum(x, ended, decay, start)[1]
+
+
+def running_sum(
+    x: Float[Array, " time"], ended: Bool[Array, " time"], decay: Number, start: Number
+) -> tuple[Float[Array, ""], Float[Array, " time"]]:
+    """`past_sum` after the last step, where the next stream starts, and before each step."""
 
     def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         item, end = step
         return jnp.where(end, 0.0, decay * (total + item)), total
 
-    _, sums = jax.lax.scan(add, jnp.zeros_like(x[0]), (x, ended))
-    return sums
+    return jax.lax.scan(add, jnp.zeros_like(x[0]) + start, (x, ended))
 
 
-def episode_time(ended: Bool[Array, " time"]) -> Float[Array, " time"]:
-    """How many steps of the same episode came before each step, counted from the start of the stream."""
-    return past_sum(jnp.ones(ended.shape, jnp.float32), ended, 1.0)
+def episode_time(ended: Bool[Array, " time"], age: Number = 0.0) -> Float[Array, " time"]:
+    """How many steps of the same episode came before each step; `age`: before the start of the stream."""
+    return past_sum(jnp.ones(ended.shape, jnp.float32), ended, 1.0, age)
 
 
 def _discounted_backward(x: Float[Array, " time"], decay: Float[Array, " time"]) -> Float[Array, " time"]:

@@ -29,6 +29,8 @@ def past_advantages(
     discount: Number,
     form: Past = "discounted",
     past_discount: Number = 0.9,
+    start: Number = 0.0,
+    age: Number = 0.0,
 ) -> Float[Array, " time"]:
     r"""What the interaction was worth to me so far, in one of three forms.
 
@@ -36,11 +38,21 @@ def past_advantages(
     - `averaged`: :math:`\frac{1}{1+t}\sum_{k<t}A_k` (equation 59), t counted from the start of the episode.
     - `separate`: :math:`\gamma\sum_{k<t}(\gamma d)^{t-k}A_k` with `past_discount` d, as in the published
       runs of the Coin Game.
+
+    Where a stream begins in the middle of an episode, `start` is the sum so far, as `past_decay` fades it,
+    and `age` the number of steps so far.
     """
+    sums = past_sum(own, ended, past_decay(discount, form, past_discount), start)
     if form == "averaged":
-        return past_sum(own, ended, 1.0) / (1.0 + episode_time(ended))
-    decay = discount * past_discount if form == "separate" else discount
-    return discount * past_sum(own, ended, decay)
+        return sums / (1.0 + episode_time(ended, age))
+    return discount * sums
+
+
+def past_decay(discount: Number, form: Past, past_discount: Number = 0.9) -> Number:
+    """What is left of past advantages from one step to the next."""
+    if form == "averaged":
+        return 1.0
+    return discount * past_discount if form == "separate" else discount
 
 
 def alignment(

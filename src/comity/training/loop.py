@@ -57,7 +57,7 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
         learners, envs, returns = _warm_up(
             experiment, lineups, learners, envs, jax.random.fold_in(env_key, len(envs))
         )
-    memories = tuple(_empty_memories(experiment, lineups, tuple(envs)))
+    learners, memories = _fit(experiment, lineups, learners, tuple(envs))
     return RunState(
         jnp.int32(0), key, learners, memories, pool, tuple(envs), tuple(returns), experiment.tuned()
     )
@@ -184,11 +184,14 @@ def _warm_up(
     return tuple(states), after_all, returns
 
 
-def _empty_memories(
-    experiment: Experiment, lineups: tuple[Lineup, ...], envs: tuple[EnvBatch, ...]
-) -> list[PyTree]:
-    """The memories of all teams before anything was played; teams that do not learn have none."""
-    memories: list[PyTree] = [()] * len(experiment.agents)
+def _fit(
+    experiment: Experiment,
+    lineups: tuple[Lineup, ...],
+    learners: tuple[PyTree, ...],
+    envs: tuple[EnvBatch, ...],
+) -> tuple[tuple[PyTree, ...], tuple[PyTree, ...]]:
+    """Learners and their memories, made for what they will be given; teams that do not learn have none."""
+    states, memories = list(learners), [()] * len(experiment.agents)
     for lineup, env in zip(lineups, envs, strict=True):
         for i, seats in lineup.learning:
 
@@ -196,8 +199,10 @@ def _empty_memories(
                 played = rollout(experiment.game, lineup.occupants, env, jax.random.key(0), experiment.unroll)
                 return team_batch(played[0], seats)
 
-            memories[i] = experiment.agents[i].memory.init(jax.eval_shape(play, env))
-    return memories
+            shapes = jax.eval_shape(play, env)
+            memories[i] = experiment.agents[i].memory.init(shapes)
+            states[i] = experiment.agents[i].fit(states[i], shapes)
+    return tuple(states), tuple(memories)
 
 
 def _new_episodes(experiment: Experiment, state: RunState) -> tuple[EnvBatch, ...]:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.on_policy.acting import Acting, ActingAgent
@@ -30,7 +30,10 @@ from comity.nets.network import Network
 
 
 class LearnerState(NamedTuple):
-    """Policy, critic, its slow copy if there is one, the optimisers' memories, an adaptive step's factor."""
+    """Policy, critic, its slow copy if there is one, the optimisers' memories, an adaptive step's factor.
+
+    `past` is what episodes under way came to so far, for learners that ask for it (`agents/shaping`).
+    """
 
     policy: Policy
     critic: CriticNet
@@ -38,6 +41,7 @@ class LearnerState(NamedTuple):
     optimiser: optax.OptState
     critic_optimiser: optax.OptState
     pace: Float[Array, ""]
+    past: PyTree = ()
 
 
 class Shaped(NamedTuple):

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float
 from comity.agents.on_policy.a2c import A2C
 from comity.agents.shaping.base import ShapingAgent, Term
 from comity.agents.shaping.opponent_values import OpponentValues, Other, OwnView
-from comity.agents.shaping.past import Discounted, Past, Separate
+from comity.agents.shaping.past import Before, Discounted, Past, Separate
 from comity.core.errors import require
 from comity.core.tunable import Number
 from comity.learn.critics import Critic
@@ -33,6 +33,9 @@ class Alignment(Term):
     masked_cases: tuple[Case, ...] = ()  # cases left out: cooperative, empathetic, vengeful, spiteful
     past_clip: float = 0.0  # largest sum of past advantages; 0: no limit
     goodwill: float = 0.0  # added to past advantages: how kindly others are met who did nothing yet
+    lasting: bool = False  # whether the past goes on over rollouts that are shorter than episodes
+    attributed: bool = False
+    """whether the past is kept for each other player: what I gained or lost while that one gained"""
 
     tunable: ClassVar[tuple[str, ...]] = (*Term.tunable, "goodwill")
 
@@ -43,13 +46,35 @@ class Alignment(Term):
         require(math.isfinite(self.goodwill), "term.goodwill", self.goodwill, "a finite number")
 
     def __call__(
-        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other, discount: Number
+        self,
+        own: Float[Array, " time"],
+        ended: Bool[Array, " time"],
+        other: Other,
+        before: Before,
+        discount: Number,
     ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
-        so_far = self.past(own, ended, discount)
+        so_far = self.past(self._felt(own, other), ended, discount, before)
         if self.past_clip > 0:
             so_far = jnp.clip(so_far, -self.past_clip, self.past_clip)
         so_far = so_far + self.goodwill
         return so_far, alignment(so_far, other.advantage, self.masked_cases)
+
+    def lasts(self) -> bool:
+        return self.lasting
+
+    def total_after(
+        self,
+        own: Float[Array, " time"],
+        ended: Bool[Array, " time"],
+        other: Other,
+        before: Before,
+        discount: Number,
+    ) -> Float[Array, ""]:
+        return self.past.total_after(self._felt(own, other), ended, discount, before)
+
+    def _felt(self, own: Float[Array, " time"], other: Other) -> Float[Array, " time"]:
+        """Own advantages as far as they are the other's doing."""
+        return own * jnp.maximum(other.advantage, 0.0) if self.attributed else own
 
 
 LEARNER = A2C(

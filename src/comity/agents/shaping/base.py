@@ -2,8 +2,9 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,6 +15,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.agents.on_policy.acting import Acting
 from comity.agents.on_policy.base import ActorCriticAgent, LearnerState, Shaped
 from comity.agents.shaping.opponent_values import OpponentValues, Other
+from comity.agents.shaping.past import Before
 from comity.core.agent import Act, Agent, Context, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
@@ -42,12 +44,32 @@ class Term(eqx.Module):
 
     @abstractmethod
     def __call__(
-        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other, discount: Number
+        self,
+        own: Float[Array, " time"],
+        ended: Bool[Array, " time"],
+        other: Other,
+        before: Before,
+        discount: Number,
     ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
         """What my own advantages came to so far, and the term by which it shapes the other player.
 
-        Along one stream; nothing reaches across the end of an episode.
+        Along one stream; nothing reaches across the end of an episode. `before` is nothing unless it `lasts`.
         """
+
+    def lasts(self) -> bool:
+        """Whether what an episode came to goes on over rollouts; by default it begins with each."""
+        return False
+
+    def total_after(
+        self,
+        own: Float[Array, " time"],
+        ended: Bool[Array, " time"],
+        other: Other,
+        before: Before,
+        discount: Number,
+    ) -> Float[Array, ""]:
+        """Where it lasts: the sum with which the next rollout begins."""
+        return jnp.float32(0.0)
 
 
 class ShapingAgent(Agent):
@@ -68,25 +90,72 @@ class ShapingAgent(Agent):
         def shape(values: CriticValues) -> Shaped:
             return self.shaped_advantages(state, batch, read, values)
 
-        return self.learner.learn(state, batch, read, shape, context, key)
+        learned, metrics = self.learner.learn(state._replace(past=()), batch, read, shape, context, key)
+        if self.term.lasts():
+            learned = learned._replace(past=self._past_after(state, batch, read))
+        return learned, metrics
+
+    def fit(self, state: LearnerState, batch: TeamBatch) -> LearnerState:
+        if not self.term.lasts():
+            return state
+        others = self.opponent_values.count(len(batch.joint.obs))
+        return state._replace(past=jnp.zeros((others, *batch.reward.shape[1:]), jnp.float32))
+
+    def _before(self, state: LearnerState, batch: TeamBatch, other: int) -> Before:
+        """What the episodes came to before the rollout, leaves [1, seat, game], for one other player."""
+        nothing = jnp.zeros((1, *batch.reward.shape[1:]), jnp.float32)
+        if not self.term.lasts():
+            return Before(nothing, nothing)
+        return Before(state.past[other][None], nothing + batch.age.astype(jnp.float32)[None, None])
+
+    def _past_after(
+        self, state: LearnerState, batch: TeamBatch, read: CriticBatch
+    ) -> Float[Array, "other seat game"]:
+        """What episodes that are not over came to at the end of the rollout."""
+        values = jax.lax.stop_gradient(self.learner.values(state.critic, state.policy, read))
+        past = self._past_advantages(batch, read, values)
+
+        def total_after(own: Array, ended: Array, other: Other, before: Before) -> Float[Array, " 1"]:
+            return self.term.total_after(own, ended, other, before, self.learner.discount)[None]
+
+        after = over_team(_in_stream(total_after))
+        others = self.opponent_values.others(
+            self.learner, state, values, read, batch, self.term.opponent_lambda
+        )
+        return jnp.stack(
+            [
+                after(past, batch.ended, other, self._before(state, batch, i))[0]
+                for i, other in enumerate(others)
+            ]
+        )
+
+    def _past_advantages(
+        self, batch: TeamBatch, read: CriticBatch, values: CriticValues
+    ) -> Float[Array, "time seat game"]:
+        """Own advantages as the past counts them: only what was decided is answered."""
+        past = self._own_advantages(batch, read, values, self.term.past_lambda)
+        return jnp.where(batch.acts, past, 0.0)
+
+    def _own_advantages(
+        self, batch: TeamBatch, read: CriticBatch, values: CriticValues, gae_lambda: Number
+    ) -> Float[Array, "time seat game"]:
+        learner = self.learner
+        found = learner.critic.advantages(values, read, 0, learner.discount, gae_lambda)
+        return learner.normalised(found[:, jnp.asarray(self.opponent_values.places(batch))], batch.weight)
 
     def shaped_advantages(
         self, state: LearnerState, batch: TeamBatch, read: CriticBatch, values: CriticValues
     ) -> Shaped:
         """The learner's own advantages plus the term, [time, seat, game]. Nothing here is differentiated."""
         learner, term, opponents = self.learner, self.term, self.opponent_values
-        places = jnp.asarray(opponents.places(batch))
-
-        def advantages(gae_lambda: Number) -> Float[Array, "time seat game"]:
-            found = learner.critic.advantages(values, read, 0, learner.discount, gae_lambda)
-            return learner.normalised(found[:, places], batch.weight)
-
-        own, past = advantages(learner.gae_lambda), advantages(term.past_lambda)
-        past = jnp.where(batch.acts, past, 0.0)  # only what was decided is answered
+        own = self._own_advantages(batch, read, values, learner.gae_lambda)
+        past = self._past_advantages(batch, read, values)
         ended = batch.ended
         so_far, total = jnp.zeros_like(own), jnp.zeros_like(own)
-        for other in opponents.others(learner, state, values, read, batch, term.opponent_lambda):
-            so_far, shaping = over_team(partial(term, discount=learner.discount))(past, ended, other)
+        shape = over_team(_in_stream(partial(term, discount=learner.discount)))
+        others = opponents.others(learner, state, values, read, batch, term.opponent_lambda)
+        for i, other in enumerate(others):
+            so_far, shaping = shape(past, ended, other, self._before(state, batch, i))
             total = total + shaping
         advantage = own + term.weight * total
         if term.discount_time:
@@ -96,6 +165,7 @@ class ShapingAgent(Agent):
             "past_advantage": jnp.std(so_far),
             "past_negative": jnp.mean(so_far < 0, dtype=jnp.float32),
             "shaping_term": jnp.std(total),
+            "opponent_explained_variance": _explained_variance(others),
         }
         return jax.lax.stop_gradient(Shaped(advantage, metrics))
 
@@ -129,3 +199,19 @@ class ShapingAgent(Agent):
 
     def observe(self, state: LearnerState, batch: TeamBatch) -> LearnerState:
         return self.learner.observe(state, batch)
+
+
+def _in_stream(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function along one stream, for what was before it in an axis of time of length 1."""
+
+    def call(own: Array, ended: Array, other: Other, before: Before) -> Any:
+        return function(own, ended, other, jax.tree.map(lambda x: x[0], before))
+
+    return call
+
+
+def _explained_variance(others: tuple[Other, ...]) -> Float[Array, ""]:
+    """How much of the others' returns their values tell: 1 all, 0 nothing."""
+    returns = jnp.stack([other.returns for other in others])
+    missed = jnp.stack([other.returns - other.value for other in others])
+    return 1.0 - jnp.var(missed) / (jnp.var(returns) + 1e-8)

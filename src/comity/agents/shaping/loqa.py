@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float
 from comity.agents.on_policy.a2c import A2C
 from comity.agents.shaping.base import ShapingAgent, Term
 from comity.agents.shaping.opponent_values import Learned, OpponentValues, Other, OwnView
+from comity.agents.shaping.past import Before
 from comity.core.errors import require
 from comity.core.tunable import Number
 from comity.learn.critics import Critic
@@ -60,7 +61,12 @@ class OpponentQ(Term):
         require(math.isfinite(self.goodwill), "term.goodwill", self.goodwill, "a finite number")
 
     def __call__(
-        self, own: Float[Array, " time"], ended: Bool[Array, " time"], other: Other, discount: Number
+        self,
+        own: Float[Array, " time"],
+        ended: Bool[Array, " time"],
+        other: Other,
+        before: Before,
+        discount: Number,
     ) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
         strength = own / self.temperature
         if self.partition == "differentiated":

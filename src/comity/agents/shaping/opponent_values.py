@@ -40,6 +40,7 @@ class Other(NamedTuple):
     next_value: Float[Array, "*axes"]
     each: PyTree
     action: PyTree
+    value: Float[Array, "*axes"]
 
 
 class OpponentValues(eqx.Module):
@@ -58,6 +59,10 @@ class OpponentValues(eqx.Module):
     @abstractmethod
     def read(self, learner: ActorCriticAgent, state: LearnerState, batch: TeamBatch) -> CriticBatch:
         """What the critic reads and learns from."""
+
+    def count(self, seats: int) -> int:
+        """How many entries `others` has in a game of so many seats."""
+        return seats - 1
 
     def places(self, batch: TeamBatch) -> tuple[int, ...]:
         """Where the team's seats are along the axis of seats of what the critic reads."""
@@ -82,6 +87,8 @@ class OwnView(OpponentValues):
     learn_from: Literal["own", "all"] = "all"
     """the views that the critic learns from: one's own, so that others are valued as if they were oneself,
     or all, so that they are valued as they are"""
+    align_with: Literal["everybody", "team"] = "everybody"
+    """whose advantages count: those of all others, or of the seats that learn as one does and can answer"""
 
     def check(self, learner: ActorCriticAgent) -> None:
         view = type(learner.critic.view).__name__.lower()
@@ -113,13 +120,20 @@ class OwnView(OpponentValues):
             actions = learner.critic.kind == "action-value"
             read = read_seats(batch.joint, everyone, batch.seats[0], actions)
             values = jax.lax.stop_gradient(learner.values(state.critic, state.policy, read))
-        return _beside(batch, _by_seat(learner, values, read, gae_lambda))
+        found = _by_seat(learner, values, read, gae_lambda)
+        if self.align_with == "team":
+            fellow = jnp.zeros(found.advantage.shape[1], jnp.float32).at[jnp.asarray(batch.seats)].set(1.0)
+            found = found._replace(advantage=found.advantage * fellow[None, :, None])
+        return _beside(batch, found)
 
 
 class Learned(OpponentValues):
     """A second output of one's own critic, learned from what all others earn together."""
 
     outputs: ClassVar[int] = 2
+
+    def count(self, seats: int) -> int:
+        return 1
 
     def acting(self, learner: ActorCriticAgent, state: LearnerState, learning: bool) -> Acting:
         return learner.behaviour(state, jnp.float32(0.0)) if learning else learner.policy(state)
@@ -237,6 +251,7 @@ def _other(
         following,
         values.each[..., output, :],
         (),
+        values.value[..., output],
     )
 
 
