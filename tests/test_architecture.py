@@ -150,6 +150,16 @@ def test_no_file_of_theory_is_long() -> None:
         assert len(path.read_text().splitlines()) <= 350, path
 
 
+def test_what_is_exported_imports_numpy_alone() -> None:
+    allowed = {"io", "json", "math", "sys", "typing", "zipfile", "numpy"}
+    for path in (SOURCE / "play" / "numpy_player").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert {alias.name for alias in node.names} <= allowed, path
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 1 or node.module in allowed, path
+
+
 def test_nothing_loads_code_from_files() -> None:
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text())

@@ -36,3 +36,14 @@ def test_importing_comity_loads_no_heavy_library() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["games", "agents", "zoo", "completion bash", "--help"])
+def test_lists_load_no_heavy_library(command: str) -> None:
+    code = (
+        "import sys; from comity.cli import run; run(sys.argv[1:]);"
+        "print([m for m in ('jax', 'equinox', 'matplotlib', 'scipy', 'numpy') if m in sys.modules])"
+    )
+    command_line = [sys.executable, "-c", code, *command.split()]
+    found = subprocess.run(command_line, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"

@@ -14,9 +14,10 @@ LONGEST = 200  # characters of one value
 
 
 def number(value: Any) -> str:
-    """A number with four digits that count."""
-    whole = float(value)
-    return f"{whole:,.0f}" if whole == int(whole) and abs(whole) < 1e9 else f"{whole:.4g}"
+    """A number with four digits that count; large ones whole."""
+    own = float(value)
+    whole = (own == int(own) or abs(own) >= 1000) and abs(own) < 1e9
+    return f"{own:,.0f}" if whole else f"{own:.4g}"
 
 
 def brief(value: Any) -> str:
@@ -54,12 +55,9 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: 
     """A table for a notebook; all text is escaped."""
     head = "".join(f"<th>{escape(text)}</th>" for text in headings)
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    title = (
-        f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>' if caption else ""
-    )
-    return (
-        f"<table>{title}{f'<thead><tr>{head}</tr></thead>' if headings else ''}<tbody>{body}</tbody></table>"
-    )
+    title = f"<b>{escape(caption)}</b>" if caption else ""
+    above = f"<thead><tr>{head}</tr></thead>" if headings else ""
+    return f"<div>{title}<table>{above}<tbody>{body}</tbody></table></div>"
 
 
 def displayed(cls: type[T]) -> type[T]:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from comity.core.agent import Agent
+from comity.core.display import brief
 from comity.core.errors import ComityError, require, unknown_name
 from comity.core.game import Environment
 from comity.core.matchmaker import Matchmaker
@@ -45,6 +46,12 @@ class Experiment(eqx.Module):
     warm_up: int = 0  # steps played at random before training: games fall out of step, normalisers begin
     schedule_iterations: int | None = None  # over how many iterations schedules run; by default all
     tunable: tuple[str, ...] = ()  # settings of agents that may change during the run: "term.weight"
+
+    def __repr__(self) -> str:
+        agents = ", ".join(brief(agent) for agent in self.agents)
+        return (
+            f"<Experiment: {agents} in {brief(self.game)}, {self.iterations:,} iterations, seed {self.seed}>"
+        )
 
     def __check_init__(self) -> None:
         require(self.iterations >= 1, "iterations", self.iterations, "at least 1")

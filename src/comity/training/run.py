@@ -69,4 +69,4 @@ class Run:
 
     def _repr_html_(self) -> str:
         last = [(name, brief(value)) for row in self.metrics[-1:] for name, value in row.items()]
-        return html_table((), last, repr(self))
+        return html_table((), last, repr(self).strip("<>"))

@@ -53,7 +53,9 @@ class NormalFormGame:
             + [number(payoff) for payoff in self.payoffs[(slice(None), *profile)]]
             for profile in profiles
         ]
-        return html_table([*self.players, *(f"{name} earns" for name in self.players)], lines, repr(self))
+        return html_table(
+            [*self.players, *(f"{name} earns" for name in self.players)], lines, repr(self).strip("<>")
+        )
 
     def __post_init__(self) -> None:
         payoffs = checked_tensor(self.payoffs)
