@@ -28,6 +28,9 @@ STUDIES = Registry(
         "harvest-weights": Row(
             f"{_HERE}.harvest_weights:HarvestWeights", "what the weight of the alignment term does there"
         ),
+        "harvest-strangers": Row(
+            f"{_HERE}.harvest_strangers:HarvestStrangers", "strangers there, and what defence is worth"
+        ),
         "harvest-scripted": Row(
             f"{_HERE}.harvest_scripted:HarvestScripted", "Commons Harvest with scripted players"
         ),
