@@ -93,6 +93,9 @@ class Turns(Environment):
                 acts = acts[:1]
         return after, TimeStep(self._observe(after), reward, jnp.bool_(False), truncated, alive, acts)
 
+    def draw(self, state: PyTree) -> Any:
+        return np.zeros((2, 2)) if self.breach == "drawing" else f"step {int(state[0])}"
+
     def _acts(self, time: jax.Array) -> PerSeat[jax.Array]:
         return time % 2 == 0, time % 2 == 1
 
@@ -132,6 +135,7 @@ def test_a_good_game_passes() -> None:
         ("one acts", "one entry of acts per seat"),
         ("nobody", "nobody acts"),
         ("waiting", "must not matter"),
+        ("drawing", "draw must return a scene"),
         ("legal", "first waits and has 3 legal choices|second waits and has 3 legal choices"),
     ],
 )

@@ -1,6 +1,5 @@
 """`comity play GAME PLAYER [PLAYER ...]`: a person in the terminal among players."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from rich.text import Text
 
 from comity.cli.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
-from comity.cli.seating import PLAYERS, EpisodeSettings, parse, seat_named, split_names
-from comity.core.errors import ComityError, require
-from comity.core.files import write_atomically
+from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.core.errors import require
+from comity.core.files import write_json
 from comity.core.spaces import sample, say
 from comity.drawing.text import write
 from comity.evaluate.replay import LONGEST, Moment, Replay
@@ -59,7 +58,7 @@ def run(name: str, arguments: list[str]) -> int:
     check_playable(game.seats[own])
     others = [seat for seat in range(len(game.seats)) if seat != own]
     if others and len(names) < 2:
-        raise ComityError(f"Somebody must play with you: give at least one player.\n{USAGE}")
+        raise no_players(name, names[0])
     labels, players = seat_named(names[1:], game, others) if others else ((), ())
     if settings.deterministic:
         players = tuple(most_likely(player) for player in players)
@@ -72,9 +71,7 @@ def run(name: str, arguments: list[str]) -> int:
     table = Table(episode, about, own)
     table.play(settings.steps or game.horizon or LONGEST)
     if settings.save is not None:
-        write_atomically(
-            settings.save, (json.dumps(table.transcript(settings.own), indent=2) + "\n").encode()
-        )
+        write_json(settings.save, table.transcript(settings.own))
         print(f"saved to {settings.save}")
     return 0
 

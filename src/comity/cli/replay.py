@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from comity.cli.seating import PLAYERS, EpisodeSettings, parse, seat_named, split_names
-from comity.core.errors import ComityError, require
+from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.core.errors import require
 from comity.evaluate.replay import replay
 from comity.report.replays import check_format, save_replay
 
@@ -19,9 +19,8 @@ One player fills all seats; several fill them in order.
 class Settings(EpisodeSettings):
     """Plays one episode and writes it as pictures."""
 
-    out: Path = Path(
-        "replay.gif"
-    )  # .gif, .webp, .png (a sheet of frames) or .html (play, pause, step, scrub)
+    # where to: a .gif, .webp, .png (a sheet of frames) or .html (a page that plays it)
+    out: Path = Path("replay.gif")
     fps: float = 3.0  # steps shown in a second
 
     def check(self) -> None:
@@ -40,7 +39,7 @@ def run(name: str, arguments: list[str]) -> int:
     settings = parse(Settings, name, names[0], rest)
     settings.own.check()
     if len(names) < 2:
-        raise ComityError(f"A replay needs at least one player.\n{USAGE}")
+        raise no_players(name, names[0])
     labels, players = seat_named(names[1:], settings.game)
     shown = replay(
         settings.game,

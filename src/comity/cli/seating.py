@@ -1,6 +1,7 @@
 """Games and who sits in their seats, from the words of a command line."""
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -55,6 +56,14 @@ def split_names(arguments: list[str]) -> tuple[list[str], list[str]]:
     """The words before the first option, and the rest."""
     count = next((i for i, word in enumerate(arguments) if word.startswith("-")), len(arguments))
     return arguments[:count], arguments[count:]
+
+
+def no_players(command: str, game_name: str) -> ComityError:
+    """What is said to a command without players."""
+    example = f"comity {command} {shlex.quote(game_name)} random"
+    return ComityError(
+        f"comity {command} needs at least one player, as in {example}: comity {command} --help says more."
+    )
 
 
 def seat_named(

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
-from comity.cli.seating import PLAYERS, EpisodeSettings, parse, seat_named, split_names
-from comity.core.errors import ComityError, require
+from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.core.errors import require
 from comity.drawing.text import write
 from comity.evaluate.replay import LONGEST, Moment, Replay, moments
 from comity.report.replays import moment_scene
@@ -43,7 +43,7 @@ def run(name: str, arguments: list[str]) -> int:
     settings = parse(Settings, name, names[0], rest)
     settings.own.check()
     if len(names) < 2:
-        raise ComityError(f"Somebody must play: give at least one player.\n{USAGE}")
+        raise no_players(name, names[0])
     labels, players = seat_named(names[1:], settings.game)
     game = settings.game
     most = settings.steps or game.horizon or LONGEST
