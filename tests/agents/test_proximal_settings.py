@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from comity.agents.on_policy.a2c import A2C
-from comity.agents.on_policy.kl import KLRule, minibatches
+from comity.agents.on_policy.kl import KLRule
+from comity.agents.on_policy.minibatches import minibatches
 from comity.agents.on_policy.ppo import PPO
 from comity.agents.shaping.adalign import AdvantageAlignment, Alignment
 from comity.agents.shaping.loqa import LOQA

@@ -112,11 +112,11 @@ class TeamBatch(eqx.Module):
         )
 
 
-_SEAT_FIELDS = (
+SEAT_FIELDS = (
     "obs", "next_obs", "action", "extras", "bootstrap", "reward", "terminated", "truncated", "resets",
     "alive", "acts", "next_acts",
 )  # fmt: skip
-_GAME_AXIS = {**dict.fromkeys(_SEAT_FIELDS, 2), "carry": 1, "state": 1, "next_state": 1, "age": 0}
+_GAME_AXIS = {**dict.fromkeys(SEAT_FIELDS, 2), "carry": 1, "state": 1, "next_state": 1, "age": 0}
 
 
 def team_batch(joint: Trajectory, seats: tuple[int, ...]) -> TeamBatch:

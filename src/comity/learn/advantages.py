@@ -12,7 +12,7 @@ from comity.core.tunable import Number
 from comity.returns.advantages import gae, step_discounts
 from comity.returns.surrogates import normalise, weighted_mean
 
-Normalise = Literal["none", "scale", "batch", "minibatch"]
+Normalise = Literal["none", "scale", "batch", "unbiased", "minibatch"]
 Discount = float | Float[Array, "time seat game"]
 
 
@@ -51,9 +51,18 @@ def normalised(
     rule: Normalise,
     clip: float = 0.0,
 ) -> Float[Array, "time seat game"]:
-    """Advantages by their spread (scale) or with mean 0 and variance 1, and limited, as asked for."""
+    """Advantages by their spread (scale) or with mean 0 and variance 1, and limited, as asked for.
+
+    The variance of `unbiased` is divided by n - 1, as that of torch, and what keeps it from 0 is outside the
+    root.
+    """
     if rule in ("batch", "minibatch"):
         advantage = normalise(advantage, weight)
+    elif rule == "unbiased":
+        count = jnp.maximum(weight.sum(), 2.0)
+        centred = advantage - weighted_mean(advantage, weight)
+        variance = weighted_mean(jnp.square(centred), weight) * count / (count - 1.0)
+        advantage = centred / (jnp.sqrt(variance) + 1e-8)
     elif rule == "scale":
         advantage = advantage / jnp.sqrt(weighted_mean(jnp.square(advantage), weight) + 1e-6)
     return jnp.clip(advantage, -clip, clip) if clip > 0 else advantage

@@ -55,8 +55,9 @@ class Critic(eqx.Module):
     value_coef: float = 0.5  # weight of its loss
     td_lambda: float = 0.95  # lambda of its targets: 0 is TD(0) or SARSA, 1 Monte-Carlo
     target_tau: float = 1.0  # how fast a slow copy, which makes the targets, follows; 1: no slow copy
-    loss: Literal["squared", "huber"] = "squared"  # of its errors
-    value_clip: float = 0.0  # how far the value may move in one update, with a squared loss; 0: no limit
+    loss: Literal["squared", "huber", "clipped"] = "squared"
+    """of its errors; clipped: squared, of the value as it is limited by value_clip alone"""
+    value_clip: float = 0.0  # how far the value may move in one update, with squared errors; 0: no limit
     persistent: bool = True  # whether its memory lasts over rollouts, as the policy's does
     norm: ReturnNorm = ReturnNorm()  # values as they are or normalised
 
@@ -68,6 +69,8 @@ class Critic(eqx.Module):
         require(0.0 <= self.td_lambda <= 1.0, "critic.td_lambda", self.td_lambda, "between 0 and 1")
         require(0.0 < self.target_tau <= 1.0, "critic.target_tau", self.target_tau, "above 0 and at most 1")
         require(self.value_clip >= 0, "critic.value_clip", self.value_clip, "at least 0")
+        if self.loss == "clipped":
+            require(self.value_clip > 0, "critic.value_clip", self.value_clip, "above 0 with loss clipped")
         if self.shared:
             own = isinstance(self.view, Own)
             require(own, "critic.view", type(self.view).__name__.lower(), "own with critic.shared")
@@ -195,7 +198,9 @@ class Critic(eqx.Module):
         value, target, before = (net.normalise(x) for x in (value, target, before))
         if self.loss == "huber":
             return optax.losses.huber_loss(value, target).mean(axis=-1)
-        if self.value_clip > 0:
+        if self.loss == "clipped":
+            value = before + jnp.clip(value - before, -self.value_clip, self.value_clip)
+        elif self.value_clip > 0:
             return clipped_value_loss(value, before, target, self.value_clip).mean(axis=-1)
         return 0.5 * jnp.square(value - target).mean(axis=-1)
 

@@ -40,6 +40,11 @@ class Policy(eqx.Module):
         """The distribution of the action, from features of the observation."""
         return self.head(features, legal(self.torso.observation, obs))
 
+    @property
+    def std(self) -> Float[Array, ""] | None:
+        """The standard deviation of continuous actions, averaged over them; None for choices."""
+        return None if self.head.log_std is None else jnp.exp(self.head.clipped_log_std).mean()
+
     def clip_std(self, largest: float | Float[Array, ""]) -> "Policy":
         """The policy with the standard deviation of continuous actions held below a bound."""
         if self.head.log_std is None:

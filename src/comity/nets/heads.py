@@ -53,11 +53,17 @@ class PolicyHead(eqx.Module):
             return Choices(tuple(Categorical(part) for part in jnp.split(out, edges, axis=-1)))
         if self.log_std is None:
             return Categorical(out if legal is None else jnp.where(legal, out, NEVER))
-        log_std = jnp.broadcast_to(jnp.clip(self.log_std, *LOG_STD_RANGE), out.shape)
+        log_std = jnp.broadcast_to(self.clipped_log_std, out.shape)
         if isinstance(self.action, Box) and self.action.bounded:
             mean = LARGEST_MEAN * jnp.tanh(out / LARGEST_MEAN)
             return SquashedGaussian(mean, log_std, self.action.low, self.action.high)
         return Gaussian(out, log_std)
+
+    @property
+    def clipped_log_std(self) -> Float[Array, " n"]:
+        """The logarithm of the spread of continuous actions, within its bounds."""
+        assert self.log_std is not None
+        return jnp.clip(self.log_std, *LOG_STD_RANGE)
 
     def shape_action(self, flat: PyTree) -> PyTree:
         """A flat action vector in the shape that the game expects."""

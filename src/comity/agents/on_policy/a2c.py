@@ -54,13 +54,15 @@ class A2C(ActorCriticAgent):
             targets = self.critic.targets(fixed, slow, read, self.discount)
             value_loss = self.critic.error(critic, now, targets, read)
             total = -gain - entropy_weight * entropy + self.critic.value_coef * value_loss
-            metrics = {"loss": total, "entropy": entropy, "value_loss": value_loss, **shaped.metrics}
+            metrics = {"loss": total, "policy_loss": -gain, "value_loss": value_loss, "entropy": entropy}
+            metrics |= shaped.metrics
             return total, (metrics, targets)
 
+        pace = self.pace_metrics(state, context)
         gradients, (metrics, targets) = jax.grad(loss, argnums=(0, 1), has_aux=True)(
             state.policy, state.critic
         )
         state = self.apply_gradients(state, gradients, context.progress)
         state = self.renormalise(state, targets, read)  # for the next update: this one's values are known
         norm = optax.tree.norm(gradients[0])
-        return self._update_statistics(state, batch, read), {**metrics, "gradient_norm": norm}
+        return self._update_statistics(state, batch, read), {**metrics, **pace, "gradient_norm": norm}

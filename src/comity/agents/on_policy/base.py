@@ -69,7 +69,8 @@ class ActorCriticAgent(ActingAgent):
     gae_lambda: float = 0.95  # lambda of generalised advantages: 0 is TD(0), 1 Monte-Carlo
     entropy_coef: float = 0.01  # weight of the entropy bonus
     normalise_advantages: Normalise = "none"
-    """by their spread (scale), or to mean 0 and variance 1 over the batch or over each minibatch"""
+    """by their spread (scale), or to mean 0 and variance 1 over the batch (unbiased: as torch has it) or over
+    each minibatch"""
     advantage_clip: float = 0.0  # largest advantage after normalising; 0: no limit
 
     tunable: ClassVar[tuple[str, ...]] = ("discount", "gae_lambda", "entropy_coef")
@@ -124,7 +125,8 @@ class ActorCriticAgent(ActingAgent):
         def own(values: CriticValues) -> Shaped:
             return Shaped(self.own_advantages(values, read, batch), {})
 
-        return self.learn(state, batch, read, own, context, key)
+        learned, metrics = self.learn(state, batch, read, own, context, key)
+        return self.once_started(state, learned, batch, context), metrics
 
     @abstractmethod
     def learn(
@@ -137,6 +139,22 @@ class ActorCriticAgent(ActingAgent):
         key: Key,
     ) -> tuple[LearnerState, Metrics]:
         """The state once the policy followed `shape` and the critic learned from `read`."""
+
+    def once_started(
+        self, before: LearnerState, after: LearnerState, batch: TeamBatch, context: Context
+    ) -> LearnerState:
+        """The state after an update, or while learning has not started what was merely observed."""
+        first = self.schedule.learning_starts
+        if first == 0:
+            return after
+        waiting = self.observe(before, batch)
+        return jax.tree.map(lambda x, y: jnp.where(context.progress >= first, x, y), after, waiting)
+
+    def pace_metrics(self, state: LearnerState, context: Context) -> Metrics:
+        """The learning rate of the policy's next step, and the spread of continuous actions."""
+        rate = self.optimiser.learning_rate * self._rate_factor(state, context.progress)
+        std = state.policy.std
+        return {"learning_rate": rate} | ({} if std is None else {"std": std})
 
     def observe(self, state: LearnerState, batch: TeamBatch) -> LearnerState:
         return self._update_statistics(state, batch, self.critic_batch(state, batch))
@@ -181,7 +199,7 @@ class ActorCriticAgent(ActingAgent):
         """The state after one step of the optimisers, of the slow copy and of what bounds the spread."""
         schedule = self.schedule
         begun = (progress >= schedule.critic_only_fraction).astype(jnp.float32)
-        rate = state.pace * schedule.at(schedule.final_learning_rate, progress)
+        rate = self._rate_factor(state, progress)
         optimiser, critic_optimiser = self._optimisers()
         policy_gradient = jax.tree.map(lambda x: begun * x, gradients[0])
         if is_off(self.critic.learning_rate):
@@ -214,6 +232,10 @@ class ActorCriticAgent(ActingAgent):
             critic = eqx.tree_at(lambda critic: critic.head, critic, head)
         return state._replace(critic=eqx.tree_at(lambda critic: critic.statistics, critic, statistics))
 
+    def _rate_factor(self, state: LearnerState, progress: Float[Array, ""]) -> Float[Array, ""]:
+        """What the policy's learning rate is multiplied with: the adaptive pace and the schedule."""
+        return state.pace * self.schedule.at(self.schedule.final_learning_rate, progress)
+
     def _update_statistics(self, state: LearnerState, batch: TeamBatch, read: CriticBatch) -> LearnerState:
         """The state after the running statistics of observations took in what was seen."""
         torso = state.policy.torso.update_statistics(batch.obs, batch.weight)
@@ -243,4 +265,4 @@ class ActorCriticAgent(ActingAgent):
 
 def refuse_minibatches(rule: Normalise) -> None:
     """Raises if a learner that has no minibatches is to normalise over them."""
-    require(rule != "minibatch", "normalise_advantages", rule, "none, scale or batch here")
+    require(rule != "minibatch", "normalise_advantages", rule, "none, scale, batch or unbiased here")

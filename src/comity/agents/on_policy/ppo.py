@@ -13,7 +13,8 @@ from jaxtyping import Array, Float
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.on_policy.base import ActorCriticAgent, LearnerState, Shape
-from comity.agents.on_policy.kl import KLRule, minibatches
+from comity.agents.on_policy.kl import KLRule
+from comity.agents.on_policy.minibatches import Order, minibatches, single_steps
 from comity.core.agent import Context, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
@@ -35,10 +36,13 @@ class PPO(ActorCriticAgent):
     )  # what advantages are measured from
     optimiser: Adam = Adam(max_grad_norm=0.5)  # how the parameters follow gradients
     normalise_advantages: Normalise = "batch"
-    """by their spread (scale), or to mean 0 and variance 1 over the batch or over each minibatch"""
+    """by their spread (scale), or to mean 0 and variance 1 over the batch (unbiased: as torch has it) or over
+    each minibatch"""
     clip_ratio: float = 0.2  # how far the probability ratio may move from 1
     epochs: int = 2  # passes over each rollout
-    minibatches: int = 2  # parts of a rollout, each of whole games
+    minibatches: int = 2  # parts of a rollout
+    minibatch_order: Order = "games"
+    """whole games in a new order each epoch; without memory also single steps, in a new order or in-order"""
     kl: KLRule = KLRule()  # what happens when the policy has moved too far
 
     tunable: ClassVar[tuple[str, ...]] = (*ActorCriticAgent.tunable, "clip_ratio")
@@ -63,6 +67,9 @@ class PPO(ActorCriticAgent):
         state = self.renormalise(state, targets, read)
         entropy_weight = self.entropy_weight(context.progress)
         shared = self.critic.shared and read.inputs is batch.obs
+        data = (batch, read, targets, shaped.advantage)
+        if self.minibatch_order != "games":
+            data = single_steps(*data, state.critic)
 
         def loss(
             policy: Policy,
@@ -77,7 +84,11 @@ class PPO(ActorCriticAgent):
             if self.normalise_advantages == "minibatch":
                 advantage = normalised(advantage, batch.decides, "minibatch", self.advantage_clip)
             log_ratio = distribution.log_prob(batch.extras.raw) - batch.extras.log_prob
-            gain = clipped_surrogate(jnp.exp(log_ratio), advantage, self.clip_ratio)
+            ratio = jnp.exp(log_ratio)
+            gain = weighted_mean(clipped_surrogate(ratio, advantage, self.clip_ratio), batch.decides)
+            clipped = weighted_mean(
+                (jnp.abs(ratio - 1.0) > self.clip_ratio).astype(jnp.float32), batch.decides
+            )
             entropy = weighted_mean(distribution.entropy(), batch.decides)
             now = (
                 critic_values(critic, policy.torso, read, unrolled)
@@ -85,28 +96,23 @@ class PPO(ActorCriticAgent):
                 else self.values(critic, policy, read)
             )
             value_loss = self.critic.error(critic, now, targets, read)
-            total = (
-                -weighted_mean(gain, batch.decides)
-                - entropy_weight * entropy
-                + self.critic.value_coef * value_loss
-            )
+            total = -gain - entropy_weight * entropy + self.critic.value_coef * value_loss
             kl = weighted_mean(approximate_kl(log_ratio), batch.decides)
-            return total, {"loss": total, "entropy": entropy, "value_loss": value_loss, "kl": kl}
+            metrics = {"loss": total, "policy_loss": -gain, "value_loss": value_loss, "entropy": entropy}
+            return total, {**metrics, "kl": kl, "clip_fraction": clipped}
 
         def step(state: LearnerState, games: Array) -> tuple[LearnerState, Metrics]:
-            part = (batch, read, targets, shaped.advantage)
+            part = data
             if self.minibatches > 1:  # else the order does not matter, and copying would cost
-                advantage = jnp.take(shaped.advantage, games, axis=2)
-                part = (batch.take(games), read.take(games), targets.take(games), advantage)
+                advantage = jnp.take(data[3], games, axis=2)
+                part = (data[0].take(games), data[1].take(games), data[2].take(games), advantage)
             gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(
                 state.policy, state.critic, *part
             )
             norm = optax.tree.norm(gradients)
-            return self.apply_gradients(state, gradients, context.progress), {
-                **metrics,
-                "gradient_norm": norm,
-            }
+            metrics |= {"gradient_norm": norm, **self.pace_metrics(state, context)}
+            return self.apply_gradients(state, gradients, context.progress), metrics
 
-        parts = minibatches(key, batch.games, self.epochs, self.minibatches)
-        state, metrics = self.kl.run(step, state, parts)
+        parts = minibatches(key, data[0].games, self.epochs, self.minibatches, self.minibatch_order)
+        state, metrics = self.kl.run(step, state, parts, self.epochs)
         return self._update_statistics(state, batch, read), {**metrics, **shaped.metrics}

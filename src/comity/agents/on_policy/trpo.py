@@ -69,6 +69,7 @@ class TRPO(ActorCriticAgent):
         targets = self.critic.targets(values, self.slow_values(state, values, read), read, self.discount)
         state = self.renormalise(state, targets, read)
         entropy_weight = self.entropy_weight(context.progress)
+        spread = {} if state.policy.std is None else {"std": state.policy.std}
         policy, metrics = self.improve(state.policy, batch, shaped.advantage, entropy_weight)
         still = jax.tree.map(jnp.zeros_like, state.policy)
 
@@ -82,7 +83,7 @@ class TRPO(ActorCriticAgent):
 
         state, losses = jax.lax.scan(fit, state, None, length=self.value_steps)
         state = self._update_statistics(state._replace(policy=policy), batch, read)
-        return state, {**metrics, **shaped.metrics, "value_loss": losses[0]}
+        return state, {**metrics, **spread, **shaped.metrics, "value_loss": losses[0]}
 
     def improve(
         self,
@@ -130,7 +131,13 @@ class TRPO(ActorCriticAgent):
             lambda carry: ~carry[1] & (carry[0] < self.backtracks), search, first
         )
         step = jnp.where(found, self.shorten ** (tried - 1.0), 0.0) * longest
-        metrics = {"kl": kl, "improvement": growth, "backtracks": tried - 1.0, "entropy": entropy}
+        metrics = {
+            "policy_loss": -gain,
+            "kl": kl,
+            "improvement": growth,
+            "backtracks": tried - 1.0,
+            "entropy": entropy,
+        }
         return build(flat + step), metrics
 
 

@@ -93,7 +93,7 @@ class ShapingAgent(Agent):
         learned, metrics = self.learner.learn(state._replace(past=()), batch, read, shape, context, key)
         if self.term.lasts():
             learned = learned._replace(past=self._past_after(state, batch, read))
-        return learned, metrics
+        return self.learner.once_started(state, learned, batch, context), metrics
 
     def fit(self, state: LearnerState, batch: TeamBatch) -> LearnerState:
         if not self.term.lasts():
