@@ -2,6 +2,8 @@
 
     python benchmarks/peers/compare.py --jaxmarl CHECKOUT --jaxmarl-python PYTHON --skrl-python PYTHON
 
+    python benchmarks/peers/compare.py --skrl-python PYTHON     # skrl alone, the other rows stay
+
 CHECKOUT is a copy of JaxMARL's repository (its training scripts are not in its package); the two interpreters
 are those of virtual environments with `jaxmarl distrax hydra-core wandb matplotlib` and with `skrl torch
 mpe2`. Each side is measured in a process of its own on the same core of a Linux machine, one after the other,
@@ -40,12 +42,24 @@ CASES: dict[str, dict[str, Any]] = {
     "recurrent, 128 x 25, bfloat16": MIXED | {"environments": 128, "steps": 25, "updates": 4},
 }
 
+# skrl's own settings of MAPPO, with one copy of a PettingZoo environment and networks for each agent: the
+# same on both sides, but that Comity's critics see all observations, which are all that the state says.
+SKRL = FEED_FORWARD | {"epochs": 8, "minibatches": 2, "environments": 1, "steps": 16}
+SKRL_CASES: dict[str, dict[str, Any]] = {
+    "skrl, equal settings, MPE2 on both sides": SKRL
+    | {"equal": True, "game": "pettingzoo:mpe2.simple_spread_v3", "updates": 60},
+    "skrl, equal settings, Comity's own simple-spread": SKRL
+    | {"equal": True, "game": "simple-spread", "updates": 400},
+}
+
 
 def comity(settings: dict[str, Any]) -> dict[str, Any]:
     """The same training by Comity. In MAPPO the critic sees what everybody sees, once for the whole team.
 
     That of JaxMARL's MAPPO sees the same for each seat, and computes it for each.
     """
+    import jax
+
     from comity.core.compilation import compiled, use_compilation_cache
     from comity.play.specs import make_agent, make_game
     from comity.training import loop
@@ -59,20 +73,25 @@ def comity(settings: dict[str, Any]) -> dict[str, Any]:
     nets = {f"{net}.{k}": v for net in ("network", "critic.network") for k, v in shape.items()}
     kind, sees = settings["agent"], {"critic.view": "team"}
     passes = {name: settings[name] for name in ("epochs", "minibatches")}
+    equal = settings.get("equal", False)
+    if equal:  # networks for each agent, and minibatches of single steps
+        sees = {"critic.view": "joint", "minibatch_order": "steps"}
     agent = make_agent(kind, **nets, **passes, **(sees if kind == "mappo" else {}))
     updates = settings["updates"]
+    name = settings.get("game", "simple-spread")
+    game = make_game(name, workers=0) if ":" in name else make_game(name)
     experiment = make_experiment(
-        make_game("simple-spread"), agent, batch=settings["environments"], unroll=settings["steps"]
+        game, agent, batch=settings["environments"], unroll=settings["steps"], share=False if equal else None
     )
     begun = time.process_time()
     state = compiled(loop.start, once=True)(experiment)
     advance = compiled(loop.advance)
-    state, metrics = advance(experiment, state, updates)
-    float(metrics["reward"][-1])
+    state, _ = advance(experiment, state, updates)
+    jax.block_until_ready(state)
     first = time.process_time() - begun
     begun = time.process_time()
-    state, metrics = advance(experiment, state, updates)
-    float(metrics["reward"][-1])
+    state, _ = advance(experiment, state, updates)
+    jax.block_until_ready(state)
     seconds = time.process_time() - begun
     steps = updates * settings["environments"] * settings["steps"]
     return {"compile_seconds": first - seconds, "seconds": seconds, "steps": steps}
@@ -112,8 +131,15 @@ def main() -> None:
     if given.measure:
         print(json.dumps(comity(json.loads(given.measure))))
         return
-    if not (given.jaxmarl and given.jaxmarl_python and given.skrl_python):
-        parser.error("--jaxmarl, --jaxmarl-python and --skrl-python are all needed")
+    if not given.skrl_python or bool(given.jaxmarl) != bool(given.jaxmarl_python):
+        parser.error("--skrl-python is needed, and --jaxmarl and --jaxmarl-python go together")
+    out = HERE.parent / "results" / "peers.json"
+    if not given.jaxmarl:
+        found = json.loads(out.read_text())
+        found["rows"] |= beside_skrl(given.skrl_python, given.repeats)
+        found["cases"] |= SKRL_CASES
+        out.write_text(json.dumps(found, indent=2) + "\n")
+        return
     rows: dict[str, Any] = {}
     for name, settings in CASES.items():
         as_json = json.dumps(settings)
@@ -136,8 +162,22 @@ def main() -> None:
     first = rows["feed-forward, 16 x 128"]["comity"]
     rows["skrl on MPE2, its defaults"] = _row("skrl", first, middle(skrl))
     _show("skrl on MPE2, its defaults", rows["skrl on MPE2, its defaults"])
-    out = HERE.parent / "results" / "peers.json"
-    out.write_text(json.dumps({"cases": CASES, "repeats": given.repeats, "rows": rows}, indent=2) + "\n")
+    rows |= beside_skrl(given.skrl_python, given.repeats)
+    out.write_text(
+        json.dumps({"cases": CASES | SKRL_CASES, "repeats": given.repeats, "rows": rows}, indent=2) + "\n"
+    )
+
+
+def beside_skrl(python: str, repeats: int) -> dict[str, Any]:
+    """The rows at equal settings: one game, rollouts of 16 steps, 8 epochs of 2 minibatches."""
+    theirs = [run([python, str(HERE / "of_skrl.py"), json.dumps({"steps": 1600, "width": 64})])
+              for _ in range(repeats)]  # fmt: skip
+    rows = {}
+    for name, settings in SKRL_CASES.items():
+        command = [sys.executable, str(HERE / "compare.py"), "--measure", json.dumps(settings)]
+        rows[name] = _row("skrl", middle([run(command) for _ in range(repeats)]), middle(theirs))
+        _show(name, rows[name])
+    return rows
 
 
 def _row(peer: str, ours: dict[str, float], theirs: dict[str, float]) -> dict[str, Any]:

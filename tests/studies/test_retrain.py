@@ -14,8 +14,10 @@ from comity.play.zoo import recipe_names, zoo_file, zoo_names
 from comity.studies import retrain
 from comity.studies.base import RESULTS
 from comity.studies.retrain import Retrain
+from comity.studies.training import Trained
 from comity.studies.zoo_scores import MEASURES, zoo_about, zoo_scores
 
+MISSED = {"negotiation/adalign/0: self"}
 FACTS = {"seed", "iterations", "cpu_seconds", "commit", "machine", "added", "scores"}
 
 
@@ -42,11 +44,8 @@ def test_scores_are_those_of_the_committed_players() -> None:
     assert scores == pytest.approx(zoo_about("simple-spread", "ippo")["players"]["2"]["scores"], abs=1e-3)
 
 
-class FromTheZoo:
+class FromTheZoo(Trained):
     """A trained seed that is a player of the zoo."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
     def metadata(self) -> dict[str, Any]:
         return {"cpu_seconds": 17.0, "iteration": 8000, "versions": {"commit": "abc", "machine": "a core"}}
@@ -62,7 +61,7 @@ def test_players_within_their_bounds_pass(monkeypatch: Any, tmp_path: Path, caps
     trained_as(monkeypatch, "zoo:prisoners-dilemma/adalign/3")
     only = ["--only", "prisoners-dilemma/adalign", "--episodes", "40", "--out", str(tmp_path)]
     assert run(["reproduce", "retrain", *only]) == 0
-    row = json.loads((tmp_path / "results.json").read_text())["rows"]["prisoners-dilemma/adalign"]
+    row = json.loads((tmp_path / "results.json").read_text())["rows"]["prisoners-dilemma/adalign/0"]
     assert (row["commit"], row["machine"], row["cpu_seconds"]) == ("abc", "a core", 17.0)
     assert all(row["holds"].values())
     assert "holds" in capsys.readouterr().out
@@ -72,7 +71,7 @@ def test_players_beyond_their_bounds_fail(monkeypatch: Any, tmp_path: Path, caps
     trained_as(monkeypatch, "zoo:coin/mfos/0")  # takes every coin, where LOQA would not
     only = ["--only", "coin/loqa", "--episodes", "40", "--out", str(tmp_path)]
     assert run(["reproduce", "retrain", *only]) == 1
-    row = json.loads((tmp_path / "results.json").read_text())["rows"]["coin/loqa"]
+    row = json.loads((tmp_path / "results.json").read_text())["rows"]["coin/loqa/0"]
     assert row["holds"]["self"] is False
     assert "misses" in capsys.readouterr().out
 
@@ -84,7 +83,14 @@ def test_unknown_recipes_are_refused() -> None:
 
 def test_what_was_trained_again_says_with_what() -> None:
     rows = json.loads((RESULTS / "retrain.json").read_text())["rows"]
-    assert rows
-    for row in rows.values():
+    assert {"prisoners-dilemma/adalign/0", "coin/adalign/0", "negotiation/adalign/0"} <= set(rows)
+    missed = set()
+    for name, row in rows.items():
         assert all(row[fact] for fact in ("commit", "machine", "cpu_seconds", "iterations"))
-        assert all(row["holds"].values())
+        about = zoo_about(*name.split("/")[:2])
+        assert row["bounds"] == about["bounds"]
+        assert row["committed"] == about["players"][str(row["seed"])]["scores"]
+        for score, (low, high) in row["bounds"].items():
+            assert row["holds"][score] == (low <= row["scores"][score] <= high)
+            missed |= set() if row["holds"][score] else {f"{name}: {score}"}
+    assert missed == MISSED  # what does not come out again is known, and said in experiments/README.md

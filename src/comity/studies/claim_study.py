@@ -2,7 +2,7 @@
 
 import base64
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +23,11 @@ from comity.studies.progress import Progress, silent
 from comity.studies.training import curves_of, player_of, recipe, train
 
 SCRIPTED = ("always-cooperate", "always-defect", "tit-for-tat", "random")
-HEADINGS = ("what", "T", "published", "must", "aim", "Comity", "interval", "worst", "best", "")
+SOURCES = {
+    "published": "published",
+    "checkpoints": "authors' checkpoints, measured again",
+    "tit_for_tat": "tit-for-tat",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class ClaimStudy(Study):
     game: ClassVar[str]
     agent: ClassVar[str]
     claims: ClassVar[tuple[Claim, ...]]
+    additions: ClassVar[str]  # what the recipe has that the papers do not
 
     def make_game(self) -> Environment:
         """The game, with the settings that the zoo's players were trained with."""
@@ -74,18 +79,18 @@ class ClaimStudy(Study):
     def summary(self, results: Results) -> list[Table | str]:
         """Each claim beside what the seeds reach."""
         title = f"{self.agent} in {self.game}: mean over seeds [95% interval over seeds]"
-        return [Table(title, HEADINGS, [_cells(row) for row in results["claims"]], left=1), self.note]
+        return [Table(title, *_table(results), left=1), self.note, self.additions]
 
     def page(self, results: Results, out: Path) -> Path:
         """Claims, behaviour, leagues, learning curves and replays."""
         explained = "Intervals are 95% bootstrap intervals over seeds; the last iterate counts."
-        rows = [_cells(row) for row in results["claims"]]
         parts = [
             html.section(
                 "Paper and Comity",
                 html.paragraph(self.note),
-                html.table(HEADINGS, rows),
+                html.table(*_table(results)),
                 html.paragraph(explained),
+                html.paragraph(self.additions),
             ),
             *_cooperation(results, out),
         ]
@@ -133,14 +138,23 @@ def _cooperation(results: Results, out: Path) -> list[str]:
     return [html.section("Cooperation in each state", html.figure(bars))]
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows; a column for each source that any claim has."""
+    claims = results["claims"]
+    sources = [key for key in SOURCES if any(row[key] is not None for row in claims)]
+    headings = ["what", "T", *(SOURCES[key] for key in sources)]
+    headings += ["must", "aim", "Comity", "interval", "worst", "best", ""]
+    return headings, [_cells(row, sources) for row in claims]
+
+
+def _cells(row: Mapping[str, Any], sources: Sequence[str]) -> list[str]:
     return [
         row["label"],
         str(row["horizon"]),
-        *("" if row[key] is None else f"{row[key]:.3f}" for key in ("published", "must", "aim")),
+        *("" if row[key] is None else f"{row[key]:.3f}" for key in (*sources, "must", "aim")),
         f"{row['mean']:.3f}",
         f"[{row['low']:.3f}, {row['high']:.3f}]",
         f"{row['worst']:.3f}",
         f"{row['best']:.3f}",
-        {None: "", True: "holds", False: "misses"}[row["holds"]],
+        "holds" if row["holds"] else "misses",
     ]

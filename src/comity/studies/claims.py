@@ -1,5 +1,6 @@
 """Claims about trained players, and what the players reach, with confidence intervals over seeds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,6 +16,7 @@ from comity.evaluate.league import League, play_league
 from comity.evaluate.statistics import Interval, bootstrap_mean
 
 TREMBLE = 0.05
+COOPERATE, DEFECT = "always-cooperate", "always-defect"
 
 
 @dataclass(frozen=True)
@@ -23,15 +25,21 @@ class Claim:
 
     `kind` is `self` (seeds against themselves), `own` and `other` (against a scripted player),
     `worst-self` (the worst seed), or `cooperates` (P(cooperate) in a state). `sign` is 1 where more is
-    better and -1 where less is.
+    better and -1 where less is. `must` is the bar; it stands beside what others reached:
+
+    - `published`: printed in a paper,
+    - `checkpoints`: measured again, at this horizon, from the players that the authors distribute,
+    - `tit_for_tat`: what tit-for-tat does, where the paper only says that its players come close to it.
     """
 
     label: str
     kind: Literal["self", "worst-self", "own", "other", "cooperates"]
     against: str = ""
     horizon: int = 50
+    must: float = math.nan  # no default that could hold by itself
     published: float | None = None
-    must: float | None = None
+    checkpoints: float | None = None
+    tit_for_tat: float | None = None
     aim: float | None = None
     sign: int = 1
 
@@ -44,10 +52,9 @@ class Measured(NamedTuple):
     interval: Interval
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the mean reaches what it must; None where nothing is asked."""
-        must = self.claim.must
-        return None if must is None else self.claim.sign * (self.interval.mean - must) >= 0
+    def holds(self) -> bool:
+        """Whether the mean reaches the bar."""
+        return bool(self.claim.sign * (self.interval.mean - self.claim.must) >= 0)
 
     def to_data(self) -> dict[str, Any]:
         """For JSON."""
@@ -59,6 +66,8 @@ class Measured(NamedTuple):
             "against": claim.against,
             "horizon": claim.horizon,
             "published": claim.published,
+            "checkpoints": claim.checkpoints,
+            "tit_for_tat": claim.tit_for_tat,
             "must": claim.must,
             "aim": claim.aim,
             "mean": float(self.interval.mean),
@@ -67,7 +76,7 @@ class Measured(NamedTuple):
             "worst": worst,
             "best": best,
             "seeds": [float(x) for x in self.seeds],
-            "holds": None if self.holds is None else bool(self.holds),
+            "holds": self.holds,
         }
 
 

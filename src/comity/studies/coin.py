@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from comity.studies.base import RESULTS
 from comity.studies.claim_study import ClaimStudy
-from comity.studies.claims import Claim
+from comity.studies.claims import COOPERATE, DEFECT, Claim
 
 
 @dataclass(frozen=True)
@@ -17,22 +17,29 @@ class Coin(ClaimStudy):
 
     name = "coin"
     title = "adalign in coin"
-    note = "Published: the authors' ten checkpoints at each horizon; against random, the paper's league."
+    note = (
+        "Published: the league of the Advantage Alignment paper, which mixes pairings of 16 and of 50 steps. "
+        "Checkpoints: the ten players that the authors distribute."
+    )
     needs = "400 CPU-seconds a seed"
     committed = RESULTS / "coin.json"
     game = "coin"
     agent = "adalign"
+    additions = (
+        "Ours, in neither paper: goodwill (.25). The paper's own term gave .309 with itself and -.052 "
+        "against always-defect (six seeds, experiments/notes.md)."
+    )
     claims = (
-        Claim("self-play", "self", horizon=50, published=0.305, must=0.30, aim=0.33),
-        Claim("self-play, worst seed", "worst-self", horizon=50, published=0.19, must=0.25),
-        Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.352, must=0.34),
-        Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.331, must=0.30),
-        Claim("against always-defect", "own", "always-defect", 50, published=-0.062, must=-0.06, aim=-0.03),
-        Claim("  always-defect earns", "other", "always-defect", 50, published=0.109),
-        Claim("self-play", "self", horizon=16, published=0.290, must=0.285),
-        Claim("with always-cooperate", "own", "always-cooperate", 16, published=0.352),
-        Claim("  always-cooperate earns", "other", "always-cooperate", 16, published=0.319),
-        Claim("against always-defect", "own", "always-defect", 16, published=-0.070, must=-0.08),
-        Claim("  always-defect earns", "other", "always-defect", 16, published=0.134),
-        Claim("against random", "own", "random", 16, published=0.261),
+        Claim("self-play", "self", must=0.30, published=0.279, checkpoints=0.305, aim=0.33),
+        Claim("self-play, worst seed", "worst-self", must=0.25, checkpoints=0.19),
+        Claim("with always-cooperate", "own", COOPERATE, must=0.34, published=0.349, checkpoints=0.352),
+        Claim("  always-cooperate earns", "other", COOPERATE, must=0.30, published=0.313, checkpoints=0.331),
+        Claim("against always-defect", "own", DEFECT, 50, -0.06, -0.084, -0.062, aim=-0.03),
+        Claim("  always-defect earns", "other", DEFECT, 50, 0.109, 0.155, 0.109, sign=-1),
+        Claim("self-play", "self", horizon=16, must=0.285, checkpoints=0.290),
+        Claim("with always-cooperate", "own", COOPERATE, 16, must=0.34, checkpoints=0.352),
+        Claim("  always-cooperate earns", "other", COOPERATE, 16, must=0.30, checkpoints=0.319),
+        Claim("against always-defect", "own", DEFECT, 16, must=-0.08, checkpoints=-0.070),
+        Claim("  always-defect earns", "other", DEFECT, 16, must=0.134, checkpoints=0.134, sign=-1),
+        Claim("against random", "own", "random", 16, must=0.261, published=0.261),
     )

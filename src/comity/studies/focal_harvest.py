@@ -1,7 +1,7 @@
 """What a player makes of Commons Harvest: alone, and five of it among others who take what they can get.
 
-Melting Pot's own scenarios seat five copies of the evaluated player with two background players, which are
-not distributed; here two scripted ones stand in for them.
+Melting Pot's own scenarios seat five copies of the evaluated player with two background bots, which come with
+its assets and are not run here: two scripted ones stand in for them.
 """
 
 from collections.abc import Sequence

@@ -51,8 +51,9 @@ class Harvest(Study):
     title = "Commons Harvest"
     note = (
         "Seven seats, episodes of 1,000 steps. Among others, five copies of the player sit with two scripted "
-        "players, our stand-ins for the published background players, which are not distributed; focal is "
-        "what each of the five gets. Random and sustainable players are scripted. The last iterate counts."
+        "players, our stand-ins for the original's background bots, which come with its assets and are not "
+        "run here; focal is what each of the five gets. Random and sustainable players are scripted. The "
+        "last iterate counts."
     )
     needs = "408, 234 and 226 CPU-seconds a seed; measuring takes 8 minutes"
     committed = RESULTS / "harvest.json"

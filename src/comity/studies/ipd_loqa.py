@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from comity.studies.base import RESULTS
 from comity.studies.claim_study import ClaimStudy
-from comity.studies.claims import Claim
+from comity.studies.claims import COOPERATE, DEFECT, Claim
 
 
 @dataclass(frozen=True)
@@ -16,18 +16,19 @@ class IPDLoqa(ClaimStudy):
 
     name = "ipd-loqa"
     title = "loqa in prisoners-dilemma"
-    note = "Five logits. The paper says that it learns tit-for-tat, whose probabilities stand here."
+    note = "Five logits. The paper prints no numbers: it says that its agents learn tit-for-tat."
     needs = "45 CPU-seconds a seed"
     committed = RESULTS / "ipd-loqa.json"
     game = "prisoners-dilemma"
     agent = "loqa"
+    additions = "The term is the paper's, in closed form; the other settings are ours."
     claims = (
-        Claim("self-play", "self", horizon=50, must=-1.10, aim=-1.0),
-        Claim("against always-defect", "own", "always-defect", 50, must=-2.10),
-        Claim("with always-cooperate", "own", "always-cooperate", 50),
-        Claim("P(C) at the start", "cooperates", "start", 50, published=1.0, must=0.90),
-        Claim("P(C) after CC", "cooperates", "CC", 50, published=1.0, must=0.90),
-        Claim("P(C) after CD", "cooperates", "CD", 50, published=0.0, must=0.25, sign=-1),
-        Claim("P(C) after DC", "cooperates", "DC", 50, published=1.0),
-        Claim("P(C) after DD", "cooperates", "DD", 50, published=0.0),
+        Claim("self-play", "self", must=-1.10, tit_for_tat=-1.0, aim=-1.0),
+        Claim("against always-defect", "own", DEFECT, must=-2.10, tit_for_tat=-2.02),
+        Claim("with always-cooperate", "own", COOPERATE, must=-1.10, tit_for_tat=-1.0),
+        Claim("P(C) at the start", "cooperates", "start", must=0.90, tit_for_tat=1.0),
+        Claim("P(C) after CC", "cooperates", "CC", must=0.90, tit_for_tat=1.0),
+        Claim("P(C) after CD", "cooperates", "CD", must=0.25, tit_for_tat=0.0, sign=-1),
+        Claim("P(C) after DC", "cooperates", "DC", must=0.75, tit_for_tat=1.0),
+        Claim("P(C) after DD", "cooperates", "DD", must=0.25, tit_for_tat=0.0, sign=-1),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from comity.studies.base import RESULTS
 from comity.studies.claim_study import ClaimStudy
-from comity.studies.claims import Claim
+from comity.studies.claims import COOPERATE, DEFECT, Claim
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,14 @@ class NegotiationStudy(ClaimStudy):
     committed = RESULTS / "negotiation.json"
     game = "negotiation"
     agent = "adalign"
+    additions = (
+        "Ours, not in the paper: a critic of afterstates on its own view that learns first, advantages that "
+        "are scaled and limited."
+    )
     claims = (
-        Claim("self-play", "self", horizon=50, published=0.314, must=0.40, aim=0.45),
-        Claim("against always-defect", "own", "always-defect", 50, published=0.284, must=0.28),
-        Claim("  always-defect earns", "other", "always-defect", 50, published=0.324),
-        Claim("with always-cooperate", "own", "always-cooperate", 50, published=0.418, must=0.42),
-        Claim("  always-cooperate earns", "other", "always-cooperate", 50, published=0.371, must=0.37),
+        Claim("self-play", "self", must=0.40, published=0.314, aim=0.45),
+        Claim("against always-defect", "own", DEFECT, must=0.28, published=0.284),
+        Claim("  always-defect earns", "other", DEFECT, must=0.324, published=0.324, sign=-1),
+        Claim("with always-cooperate", "own", COOPERATE, must=0.42, published=0.418),
+        Claim("  always-cooperate earns", "other", COOPERATE, must=0.37, published=0.371),
     )

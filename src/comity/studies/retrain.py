@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comity.core.errors import require, unknown_name
+from comity.core.errors import unknown_name
 from comity.play.zoo import recipe_names
 from comity.report import html
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
-from comity.studies.training import player_of, recipe, train
+from comity.studies.training import Trained, player_of, recipe, train
 from comity.studies.zoo_scores import zoo_about, zoo_scores
 
-HEADINGS = ("recipe", "score", "committed", "trained again", "bounds", "", "CPU-seconds", "commit")
+HEADINGS = ("player", "score", "committed", "trained again", "bounds", "", "CPU-seconds", "commit")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Retrain(Study):
     """Trains one seed of each recipe of the zoo again and compares with the committed player."""
 
     only: str = ""  # recipes, GAME/AGENT separated by commas; by default all
-    seed: int = 0  # which seed of each
+    seeds: int = 1  # how many seeds of each, counted from 0
     episodes: int = 200  # to measure a player
 
     name = "retrain"
@@ -34,12 +34,11 @@ class Retrain(Study):
         "Committed: the zoo's player of the same seed. Bounds: the range of all committed seeds, widened by "
         "half its width, 5% of the mean or .01, whichever is most, at both ends (about.json beside them)."
     )
-    needs = "one seed of each recipe, about 75 CPU-minutes in all"
+    needs = "about 60 CPU-minutes for one seed of each recipe"
     committed = RESULTS / "retrain.json"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.seed >= 0, "seed", self.seed, "at least 0")
         for name in self.recipes():
             if name not in recipe_names():
                 raise unknown_name("recipe in the zoo", name, recipe_names())
@@ -52,20 +51,28 @@ class Retrain(Study):
         """Trains what is missing in `out` and measures; a run that was stopped goes on where it was."""
         if from_committed:
             return self.committed_results()
-        rows = {name: self._row(name, out, progress) for name in self.recipes()}
+        rows = {
+            f"{name}/{seed}": row
+            for name in self.recipes()
+            for seed, row in enumerate(self._rows(name, out, progress))
+        }
         return {**self.about(), "rows": rows}
 
-    def _row(self, name: str, out: Path, progress: Progress) -> dict[str, Any]:
+    def _rows(self, name: str, out: Path, progress: Progress) -> list[dict[str, Any]]:
         game, agent = name.split("/")
         place = out / "runs" / game / agent
-        (trained,) = train(recipe(game, agent), (self.seed,), place, self.command(), progress, name)
+        trained = train(recipe(game, agent), range(self.seeds), place, self.command(), progress, name)
+        return [self._row(game, agent, seed, each, out) for seed, each in enumerate(trained)]
+
+    def _row(self, game: str, agent: str, seed: int, trained: Trained, out: Path) -> dict[str, Any]:
+        """One seed: what it cost, and its scores beside the committed player and within the bounds."""
         found = trained.metadata()
         source = trained.folder.relative_to(out).as_posix()
         scores = zoo_scores(game, agent, player_of(source, out), self.episodes)
         about = zoo_about(game, agent)
-        player = about["players"].get(str(self.seed), {"scores": {}})
+        player = about["players"].get(str(seed), {"scores": {}})
         return {
-            "seed": self.seed,
+            "seed": seed,
             "iterations": found.get("iteration"),
             "cpu_seconds": found.get("cpu_seconds"),
             "commit": found.get("versions", {}).get("commit"),
