@@ -13,7 +13,15 @@ from rich.text import Text
 
 from comity.cli.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
-from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.cli.seating import (
+    PLAYERS,
+    EpisodeSettings,
+    asks_for_usage,
+    no_players,
+    print_usage,
+    read,
+    seat_named,
+)
 from comity.core.errors import require
 from comity.core.files import write_json
 from comity.core.spaces import sample, say
@@ -47,12 +55,9 @@ class EndedError(Exception):
 
 def run(name: str, arguments: list[str]) -> int:
     """Plays one episode with a person."""
-    names, rest = split_names(arguments)
-    if not names:
-        print(USAGE)
-        return 0 if rest[:1] in (["-h"], ["--help"]) else 2
-    settings = parse(Settings, name, names[0], rest)
-    settings.own.check()
+    if asks_for_usage(arguments):
+        return print_usage(USAGE, arguments)
+    names, settings = read(Settings, name, arguments)
     game, own = settings.game, settings.seat
     require(0 <= own < len(game.seats), "seat", own, f"between 0 and {len(game.seats) - 1}")
     check_playable(game.seats[own])

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.cli.seating import (
+    PLAYERS,
+    EpisodeSettings,
+    asks_for_usage,
+    no_players,
+    print_usage,
+    read,
+    seat_named,
+)
 from comity.core.errors import require
 from comity.evaluate.replay import replay
 from comity.report.replays import check_format, save_replay
@@ -32,12 +40,9 @@ class Settings(EpisodeSettings):
 
 def run(name: str, arguments: list[str]) -> int:
     """Writes a replay."""
-    names, rest = split_names(arguments)
-    if not names:
-        print(USAGE)
-        return 0 if rest[:1] in (["-h"], ["--help"]) else 2
-    settings = parse(Settings, name, names[0], rest)
-    settings.own.check()
+    if asks_for_usage(arguments):
+        return print_usage(USAGE, arguments)
+    names, settings = read(Settings, name, arguments)
     if len(names) < 2:
         raise no_players(name, names[0])
     labels, players = seat_named(names[1:], settings.game)

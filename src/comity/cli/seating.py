@@ -52,10 +52,23 @@ def parse(settings: type[Any], command: str, game_name: str, arguments: list[str
     return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 
-def split_names(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The words before the first option, and the rest."""
+def read(settings: type[EpisodeSettings], command: str, arguments: list[str]) -> tuple[list[str], Any]:
+    """The names before the first option, the game's first, and the settings, if they make sense."""
     count = next((i for i, word in enumerate(arguments) if word.startswith("-")), len(arguments))
-    return arguments[:count], arguments[count:]
+    found = parse(settings, command, arguments[0], arguments[count:])
+    found.own.check()
+    return arguments[:count], found
+
+
+def asks_for_usage(arguments: list[str]) -> bool:
+    """Whether a command was given without a game."""
+    return not arguments or arguments[0].startswith("-")
+
+
+def print_usage(usage: str, arguments: list[str]) -> int:
+    """Says how a command is used; an error unless that was asked for."""
+    print(usage)
+    return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
 
 
 def no_players(command: str, game_name: str) -> ComityError:

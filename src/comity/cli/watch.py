@@ -8,7 +8,15 @@ from rich.console import Console
 from rich.text import Text
 
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
-from comity.cli.seating import PLAYERS, EpisodeSettings, no_players, parse, seat_named, split_names
+from comity.cli.seating import (
+    PLAYERS,
+    EpisodeSettings,
+    asks_for_usage,
+    no_players,
+    print_usage,
+    read,
+    seat_named,
+)
 from comity.core.errors import require
 from comity.drawing.text import write
 from comity.evaluate.replay import LONGEST, Moment, Replay, moments
@@ -36,12 +44,9 @@ class Settings(EpisodeSettings):
 
 def run(name: str, arguments: list[str]) -> int:
     """Shows an episode."""
-    names, rest = split_names(arguments)
-    if not names:
-        print(USAGE)
-        return 0 if rest[:1] in (["-h"], ["--help"]) else 2
-    settings = parse(Settings, name, names[0], rest)
-    settings.own.check()
+    if asks_for_usage(arguments):
+        return print_usage(USAGE, arguments)
+    names, settings = read(Settings, name, arguments)
     if len(names) < 2:
         raise no_players(name, names[0])
     labels, players = seat_named(names[1:], settings.game)
