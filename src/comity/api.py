@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from comity.agents.registry import is_untrained_player
 from comity.core.agent import Agent, Player
 from comity.core.compilation import use_compilation_cache
-from comity.core.errors import ComityError, unknown_name
+from comity.core.errors import ComityError, require, unknown_name
 from comity.core.game import Environment, PerSeat
 from comity.core.matchmaker import Matchmaker
 from comity.evaluate.exploitability import Exploitability, exploitability
-from comity.evaluate.league import League, play_league
+from comity.evaluate.league import League, average_seeds, play_league
 from comity.play.loading import player_for, zoo_player
 from comity.play.loading import scripted_player as scripted_player
 from comity.play.player_file import read_player
@@ -29,6 +29,9 @@ from comity.training.runner import create, run
 
 if TYPE_CHECKING:
     from comity.theory.empirical.psro import MetaSolver, Psro
+
+
+SEEDS = ("mean", "each")  # what a folder of seeds is in a league
 
 
 def train(
@@ -116,16 +119,36 @@ def league(
     horizon: int | None = None,
     seed: int = 0,
     deterministic: bool = False,
+    seeds: str = "mean",
 ) -> League:
     """Plays every player against every player and returns what each earns per step.
 
     Players are given by name: scripted players, run folders, player files, runs or players, or one player
-    for each seat. `deterministic` lets everybody do what is most likely.
+    for each seat. `deterministic` lets everybody do what is most likely. A folder of several seeds is one
+    player with intervals over seeds (`seeds="mean"`), or each seed is one (`seeds="each"`).
     """
+    require(seeds in SEEDS, "seeds", seeds, " or ".join(SEEDS))
     if not isinstance(players, Mapping):
         players = {Path(source).name: source for source in players}
-    everyone = {name: _as_players(source, game) for name, source in players.items()}
-    return play_league(game, everyone, episodes, horizon, seed, deterministic)
+    everyone: dict[str, PerSeat[Player]] = {}
+    kinds: dict[str, list[int]] = {}
+    for name, source in players.items():
+        folders = seed_folders(source) if isinstance(source, str | Path) else []
+        members: dict[str, Any] = {f"{name} {path.name}": path for path in folders} or {name: source}
+        kinds[name] = list(range(len(everyone), len(everyone) + len(members)))
+        everyone |= {label: _as_players(own, game) for label, own in members.items()}
+    found = play_league(game, everyone, episodes, horizon, seed, deterministic)
+    several = len(everyone) > len(kinds) and seeds == "mean"
+    return average_seeds(found, kinds, seed) if several else found
+
+
+def seed_folders(source: str | Path) -> list[Path]:
+    """The run folders in a folder of several seeds, by their numbers; none if it is not such a folder."""
+    path = Path(source)
+    if not path.is_dir() or (path / "config.json").is_file():
+        return []
+    found = [config.parent for config in path.glob("seed-*/config.json")]
+    return sorted(found, key=lambda folder: (len(folder.name), folder.name))
 
 
 def load_players(source: str | Path, game: Environment) -> PerSeat[Player]:

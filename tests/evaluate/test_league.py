@@ -351,7 +351,7 @@ def test_a_player_of_another_game_is_refused() -> None:
 def test_rewards_may_be_shared() -> None:
     both = SharedReward(game=DILEMMA)
     found = play_league(both, scripted(DILEMMA, "always-cooperate", "always-defect"), episodes=2)
-    assert found.mean.tolist() == [[-2.0, -3.0], [-3.0, -4.0]]
+    assert found.mean.tolist() == [[-1.0, -3.0], [0.0, -2.0]]  # a league shows the game's own reward
     assert found.to_data()["game"] == "shared-reward"
 
 

@@ -12,6 +12,8 @@ from rich.console import Console
 from comity.cli.parser import parse_arguments
 from comity.cli.solve import console, counted, save_picture, short, show, together
 from comity.core.errors import ComityError, require
+from comity.core.files import write_atomically
+from comity.evaluate.influence import Influence, league_influence
 from comity.evaluate.league import League, read_league
 from comity.report.analysis import analyse, draw_population
 
@@ -30,6 +32,8 @@ class Settings:
     source: tyro.conf.Positional[Annotated[Path, tyro.conf.arg(metavar="LEAGUE.json")]]
     json: bool = False  # print JSON for a program instead of tables
     picture: Path | None = None  # draw the replicator dynamics among three players: .png, .svg or .pdf
+    graph: Path | None = None  # draw who helps or harms whom, as SVG, to this file
+    baseline: str = ""  # the player that effects are measured against; by default the average one
     members: tuple[str, ...] = ()  # the three players in the picture; by default the first by alpha-rank
     resamples: int = 100  # leagues drawn within the confidence intervals, for the interval of alpha-rank
     seed: int = 0  # everything random follows from it
@@ -48,18 +52,26 @@ def run(name: str, arguments: list[str]) -> int:
     report = analyse(league, settings.resamples, settings.seed)
     if settings.picture is not None:
         save_picture(draw_population(league, report, settings.members), settings.picture)
+    influence = league_influence(league, settings.baseline)
+    report["influence"] = influence.to_data()
+    if settings.graph is not None:
+        from comity.report.social import influence_graph
+
+        write_atomically(settings.graph, influence_graph(influence).encode())
     if settings.fresh:
         report["exploitability"]["fresh"] = _fresh(league, settings)
     if settings.json:
         print(json.dumps(report, allow_nan=False))
     else:
         print_analysis(league, report)
+        if len(league.players) > 1:
+            print_influence(influence)
     return 0
 
 
 def _fresh(league: League, settings: Settings) -> dict[str, Any]:
     """What a freshly trained best response gains against each of some players."""
-    from comity.api import exploit, load_player
+    from comity.api import exploit, load_players
     from comity.games.transforms import with_horizon
     from comity.play.specs import game_from_data, make_agent
 
@@ -70,8 +82,8 @@ def _fresh(league: League, settings: Settings) -> dict[str, Any]:
         label, separator, rest = source.partition("=")
         if label not in league.players:
             raise ComityError(f"{label!r} is not in the league: its players are {', '.join(league.players)}.")
-        player = load_player(rest if separator else label, game)
-        answer = exploit(game, player, agent, iterations=settings.iterations, seed=settings.seed)
+        players = load_players(rest if separator else label, game)
+        answer = exploit(game, players, agent, iterations=settings.iterations, seed=settings.seed)
         found[label] = {
             "gain": answer.mean.mean,
             "low": answer.mean.low,
@@ -81,11 +93,29 @@ def _fresh(league: League, settings: Settings) -> dict[str, Any]:
     return found
 
 
+def print_influence(influence: Influence) -> None:
+    """Who helps or harms whom: the effects that are certain, the largest first."""
+    found = [
+        (influence.effect[s, t], influence.low[s, t], influence.high[s, t], source, target)
+        for s, source in enumerate(influence.names)
+        for t, target in enumerate(influence.names)
+        if influence.certain[s, t]
+    ]
+    rows = [
+        [source, "helps" if effect > 0 else "harms", target, f"{effect:+.3f}", f"{low:+.3f} to {high:+.3f}"]
+        for effect, low, high, source, target in sorted(found, key=lambda row: -abs(row[0]))
+    ]
+    title = f"Who helps or harms whom, against {influence.baseline} in its place"
+    show(console(), title, ["player", "", "whom", "reward per step", "within"], rows, left=3)
+
+
 def print_analysis(league: League, report: dict[str, Any]) -> None:
     """The analysis as tables."""
     out = console()
     number = counted(len(league.players), "player", "players")
     out.print(f"{league.game['name']}: {number}, {league.episodes} episodes each\n")
+    if not league.symmetric:
+        out.print("The seats differ: a player is who it is in all of them, and payoffs are their mean.\n")
     rows = []
     for k, found in enumerate(report["equilibria"], 1):
         low, high = found["regret_interval"]

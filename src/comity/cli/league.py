@@ -2,30 +2,31 @@
 
 import dataclasses
 import json
+import math
 import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from comity.api import load_players
+from comity.api import league
 from comity.cli.parser import parse_arguments
-from comity.core.agent import Player
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
-from comity.core.game import Environment, PerSeat
-from comity.evaluate.league import League, play_league
+from comity.evaluate.league import League
+from comity.evaluate.standing import standings
 from comity.play.specs import game_class
 
+WIDE = 1000  # columns where nobody looks: a file or another program
 USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
 
-A PLAYER is a run folder, a player file, the name of a scripted player, one of your own as MODULE:CLASS, or
-one of the zoo as in zoo:coin/adalign/3; NAME=PLAYER gives it a name.
+A PLAYER is a run folder, a folder of several seeds, a player file, the name of a scripted player, one of
+your own as MODULE:CLASS, or one of the zoo as in zoo:coin/adalign/3; NAME=PLAYER gives it a name.
   comity league GAME --help    the options, with the settings of this game"""
 
 
@@ -37,6 +38,8 @@ class Settings:
     horizon: int | None = None  # steps in an episode; by default the game's own
     seed: int = 0  # everything random follows from it
     deterministic: bool = False  # everybody does what is most likely instead of drawing
+    # a folder of several seeds: one player with intervals over seeds, or each seed a player
+    seeds: Literal["mean", "each"] = "mean"
     json: Path | None = None  # write the league as JSON to this file; - prints it instead of the table
     csv: Path | None = None  # write one line per pairing to this file
     picture: Path | None = None  # write the heat map as SVG to this file
@@ -56,21 +59,20 @@ def run(name: str, arguments: list[str]) -> int:
             f"A league needs at least one player, as in comity league {names[0]} random: comity league "
             f"--help says more."
         )
-    players = _players(names[1:], settings.game)
-    league = _play(settings, players)
+    found = _play(settings, _sources(names[1:]))
     if settings.csv is not None:
-        league.save_csv(settings.csv)
+        found.save_csv(settings.csv)
     if settings.picture is not None:
         from comity.report.plots import heat_map
 
-        picture = heat_map(league.players, league.mean, league.low, league.high)
+        picture = heat_map(found.players, found.mean, found.low, found.high)
         write_atomically(settings.picture, picture.encode())
     if settings.json == Path("-"):
-        print(json.dumps(league.to_data()))
+        print(json.dumps(found.to_data()))
         return 0
     if settings.json is not None:
-        league.save(settings.json)
-    print_league(league)
+        found.save(settings.json)
+    print_league(found)
     return 0
 
 
@@ -87,52 +89,88 @@ def _parse(game_name: str, arguments: list[str]) -> Any:
     return SimpleNamespace(**vars(parsed.own), **vars(parsed))
 
 
-def _players(sources: list[str], game: Environment) -> dict[str, PerSeat[Player]]:
-    players: dict[str, PerSeat[Player]] = {}
-    for source in sources:
+def _sources(given: list[str]) -> dict[str, str]:
+    """What each player is called, and where it is."""
+    sources: dict[str, str] = {}
+    for source in given:
         label, separator, rest = source.partition("=")
         if not separator:
             in_zoo = source.startswith("zoo:")
             label, rest = source if in_zoo else Path(source).name or source, source
         if not label or not rest:
             raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
-        if label in players:
+        if label in sources:
             raise ComityError(f"Two players are called {label!r}: give them names, as in first={source}.")
-        players[label] = load_players(rest, game)
-    return players
+        sources[label] = rest
+    return sources
 
 
-def _play(settings: Any, players: dict[str, PerSeat[Player]]) -> League:
-    with Console(stderr=True).status(f"{len(players)} players, every one against every one"):
-        return play_league(
+def _play(settings: Any, sources: dict[str, str]) -> League:
+    with Console(stderr=True).status(f"{len(sources)} players, every one against every one"):
+        return league(
             settings.game,
-            players,
-            settings.episodes,
-            settings.horizon,
-            settings.seed,
-            settings.deterministic,
+            sources,
+            episodes=settings.episodes,
+            horizon=settings.horizon,
+            seed=settings.seed,
+            deterministic=settings.deterministic,
+            seeds=settings.seeds,
         )
 
 
-def print_league(league: League) -> None:
-    """The matrix as a table: mean, and half the width of the 95% interval; by role where seats differ."""
-    played = f"{league.episodes} episodes x {league.horizon} steps"
-    half = (league.high - league.low) / 2
-    cells = [
-        [f"{m:.3f} ±{h:.3f}" for m, h in zip(*row, strict=True)]
-        for row in zip(league.mean, half, strict=True)
-    ]
-    _print_table(league, f"reward per step of the row player, {played}", cells)
-    for role, table in league.unlike_roles.items():
-        cells = [[f"{mean:.3f}" for mean in row] for row in table]
-        _print_table(league, f"reward per step of the row player as {role}", cells)
+def print_league(found: League, out: Console | None = None) -> None:
+    """How the players stand, the best first, and what each earns against each; by role where seats differ."""
+    out = out or Console(width=None if sys.stdout.isatty() else WIDE)
+    order = [found.players.index(row.player) for row in standings(found)]
+    _print_standings(found, out)
+    played = f"{found.episodes} episodes x {found.horizon} steps"
+    half = (found.high - found.low) / 2
+    cells = [[f"{found.mean[i, j]:.3f} ±{half[i, j]:.3f}" for j in order] for i in order]
+    names = [found.players[i] for i in order]
+    _print_matrix(out, f"reward per step of the row player, {played}", names, cells)
+    for role, table in found.unlike_roles.items():
+        cells = [[f"{table[i, j]:.3f}" for j in order] for i in order]
+        _print_matrix(out, f"reward per step of the row player as {role}", names, cells)
 
 
-def _print_table(league: League, title: str, cells: list[list[str]]) -> None:
-    table = Table(title=title)
-    table.add_column("")
-    for name in league.players:
-        table.add_column(name, justify="right")
-    for name, row in zip(league.players, cells, strict=True):
-        table.add_row(name, *row)
-    Console(width=None if sys.stdout.isatty() else 24 + 18 * len(league.players)).print(table)
+def _print_standings(found: League, out: Console) -> None:
+    """One line a player: what a league is about."""
+    table = Table()
+    shown = [name for name in ("cooperation", "equality") if name in found.outcomes]
+    for heading in ("player", "self-play", "exploitation", "by", "less exploitation", *shown, "mean"):
+        table.add_column(heading, justify="left" if heading in ("player", "by") else "right", overflow="fold")
+    for row in standings(found):
+        i = found.players.index(row.player)
+        outcomes = [found.outcomes[name].mean[i, i] for name in shown]
+        table.add_row(
+            row.player,
+            f"{row.self_play:.3f} ±{row.half:.3f}",
+            f"{row.exploitation:.3f}",
+            row.exploiter or "nobody",
+            f"{row.secured:.3f}",
+            *("-" if math.isnan(value) else f"{value:.2f}" for value in outcomes),
+            f"{row.mean:.3f}",
+        )
+    out.print("players, the best first by self-play less exploitation, the most that one earns more than it")
+    out.print(table)
+
+
+def _print_matrix(out: Console, title: str, names: list[str], cells: list[list[str]]) -> None:
+    """A table of all pairings; where names do not fit, columns have numbers and stand in several tables."""
+    out.print(title)
+    headings, rows, step = names, names, len(names)
+    widest = max(len(cell) for line in cells for cell in line) + 3
+    room = out.width - min(max(map(len, names)) + 3, out.width // 2) - 4
+    if sum(max(widest, len(name) + 3) for name in names) > room:
+        headings = [str(k) for k in range(1, len(names) + 1)]
+        rows = [f"{k} {name}" for k, name in zip(headings, names, strict=True)]
+        step = max(1, min(len(names), room // widest))
+    for start in range(0, len(names), step):
+        part = slice(start, start + step)
+        table = Table()
+        table.add_column("", overflow="fold")
+        for heading in headings[part]:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for name, line in zip(rows, cells, strict=True):
+            table.add_row(name, *line[part])
+        out.print(table)

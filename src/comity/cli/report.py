@@ -14,9 +14,10 @@ from comity.core.files import write_atomically
 from comity.evaluate.behaviour import Behaviour, behaviour
 from comity.evaluate.comparison import default_metric, final_score
 from comity.evaluate.groups import game_name, kind_of
+from comity.evaluate.influence import league_influence
 from comity.evaluate.league import League, read_league
 from comity.play.player_file import read_player
-from comity.report import html, sections
+from comity.report import html, sections, social
 from comity.report.analysis import analysis_section
 from comity.report.verdicts import league_verdict, number, run_verdict, words
 from comity.training.folder import RunFolder
@@ -77,6 +78,7 @@ def run_page(path: Path, records: list[Record]) -> str:
             html.cards(_figures(records, metric)) + html.note(FINAL_NOTE),
             sections.curve_tabs(curves, metric, name="first"),
         ),
+        social.training_section(runs, metric),
         *_behaviour(folders),
         sections.curves_section(curves),
     ]
@@ -123,6 +125,8 @@ def league_page(league: League, source: Path) -> str:
     )
     parts: list[str] = [
         sections.league_section(league),
+        social.outcomes_section(league),
+        social.influence_section(league_influence(league)),
         *([analysis_section(league)] if len(league.players) > 1 else []),
         sections.settings_section({"game": league.game}),
         sections.repeat_section([command, f"comity report {source.name}"], {}),

@@ -174,7 +174,7 @@ def show(
     """A titled table whose first `left` columns are text; rows beyond the limit are counted, not shown."""
     table = Table()
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i < left else "right")
+        table.add_column(heading, justify="left" if i < left else "right", overflow="fold")
     listed = list(rows)
     for row in listed[:MOST_ROWS]:
         table.add_row(*row)

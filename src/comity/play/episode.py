@@ -50,7 +50,7 @@ class Episode:
         reset_key, self._key = jax.random.split(key)
         with reraise_host_errors():
             self._state, self.obs, self._carry, alive, acts = jax.block_until_ready(
-                _reset(game, self._occupants, reset_key)
+                reset_episode(game, self._occupants, reset_key)
             )
         self.acts = _acting(alive, acts)
         zeros = (0.0,) * len(players)
@@ -69,7 +69,7 @@ class Episode:
         }
         with reraise_host_errors():
             action, self._carry, self._state, now = jax.block_until_ready(
-                _step(self.game, self._occupants, self._state, self.obs, self._carry, people, key)
+                step_episode(self.game, self._occupants, self._state, self.obs, self._carry, people, key)
             )
         self.obs = now.obs
         reward = tuple(float(own[0]) for own in now.reward)
@@ -95,16 +95,17 @@ def _acting(alive: PerSeat[Bool[Array, "1"]], acts: PerSeat[Bool[Array, "1"]]) -
 
 
 @eqx.filter_jit
-def _reset(
+def reset_episode(
     game: Environment, occupants: tuple[Occupant, ...], key: Key
 ) -> tuple[PyTree, PerSeat[PyTree], PerSeat[PyTree], PerSeat[Array], PerSeat[Array]]:
+    """A batch of one game: its state, what is seen, everybody's memory, who is there and who acts."""
     state, obs = jax.vmap(game.reset)(key[None])
     alive, acts = jax.vmap(game.present)(state), jax.vmap(game.acting)(state)
     return state, obs, initial_carries(occupants, len(game.seats), 1), alive, acts
 
 
 @eqx.filter_jit
-def _step(
+def step_episode(
     game: Environment,
     occupants: tuple[Occupant, ...],
     state: PyTree,
@@ -113,6 +114,7 @@ def _step(
     given: dict[int, PyTree],
     key: Key,
 ) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PyTree, TimeStep]:
+    """What everybody does, their memories, the state and the game's answer; `given` stands in for actions."""
     act_key, game_key = jax.random.split(key)
     keys = tuple(jax.random.fold_in(act_key, seat)[None] for seat in range(len(obs)))
     actions, carry, _ = act_seats(occupants, obs, carry, keys)

@@ -13,6 +13,8 @@ All are measured game by game and then averaged, but for the exploitation gap an
 of all games together. docs/outcomes.md says why.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -86,7 +88,7 @@ def outcome_metrics(game: Environment, played: Trajectory, learning: PerSeat[int
     seats = game.seats
     if len(seats) < 2:
         return {}
-    rewards = jnp.stack([reward.mean(axis=0) for reward in played.step.reward])  # [seat, game]
+    rewards = jnp.stack([reward.mean(axis=0) for reward in played.step.game_reward])  # [seat, game]
     found = {name: value.mean() for name, value in measures(rewards, game.disagreement).items()}
     found["exploitation_gap"] = exploitation_gaps(rewards.mean(axis=1))[jnp.asarray(learning)].max()
     chosen = cooperation(game, played)
@@ -98,3 +100,8 @@ def outcome_metrics(game: Environment, played: Trajectory, learning: PerSeat[int
             shares = cooperative / choices
             found |= {f"cooperation/{seat.name}": shares[i] for i, seat in enumerate(seats)}
     return {OUTCOME + name: value for name, value in found.items()}
+
+
+def mean_outcomes(found: Sequence[Metrics]) -> Metrics:
+    """The mean over several rollouts, without those in which something was not a number."""
+    return {name: jnp.nanmean(jnp.stack([own[name] for own in found])) for name in found[0]}

@@ -100,9 +100,7 @@ def behaviour_section(players: Mapping[str, Behaviour], how: str) -> str:
     """What the players do in each state; the first action is the cooperative one."""
     first = next(iter(players.values()))
     series = {name: found.probability[:, 0] for name, found in players.items()}
-    rows = [
-        [name, *(("-" if np.isnan(p) else f"{p:.2f}") for p in values)] for name, values in series.items()
-    ]
+    rows = [[name, *map(_share, *(x[:, 0] for x in found[3:]))] for name, found in players.items()]
     picture = (
         [
             html.figure(
@@ -117,10 +115,14 @@ def behaviour_section(players: Mapping[str, Behaviour], how: str) -> str:
         "Behaviour in each state",
         html.paragraph(
             f"How often {first.actions[0]} was chosen after each last move (own move first). {how} "
-            f"A dash marks a state that was never met."
+            f"In brackets, a 95% interval; a dash marks a state that was never met."
         ),
         html.side_by_side(html.table(["player", *first.states], rows), *picture),
     )
+
+
+def _share(share: float, low: float, high: float) -> str:
+    return "-" if np.isnan(share) else f"{share:.2f} ({low:.2f} to {high:.2f})"
 
 
 def settings_section(experiments: Mapping[str, Mapping[str, Any]]) -> str:

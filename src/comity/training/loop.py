@@ -13,6 +13,7 @@ from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
 from comity.core.batch import TeamBatch, team_batch
 from comity.core.game import PerSeat
 from comity.core.matchmaker import Lineup, Occupant, Team
+from comity.play.outcomes import mean_outcomes, outcome_metrics
 from comity.play.rollout import EnvBatch, reset, reset_done, rollout, simulator
 from comity.training.experiment import Experiment
 from comity.training.metrics import UPDATES
@@ -80,6 +81,7 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
     lineups = _lineups(experiment, state.learners, state.pool, match_key, progress)
     metrics: Metrics = {}
     learners, memories, envs, measured = list(state.learners), list(state.memories), [], []
+    outcomes: list[Metrics] = []
     for number, lineup in enumerate(lineups):
         played, after = rollout(
             experiment.game, lineup.occupants, state.envs[number], jax.random.fold_in(play_key, number),
@@ -87,6 +89,8 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
         )  # fmt: skip
         envs.append(after)
         measured.append(measure_play(played, state.returns[number]))
+        learning = tuple(seat for _, own in lineup.learning for seat in own)
+        outcomes.append(outcome_metrics(experiment.game, played, learning))
         for i, seats in lineup.learning:
             agent = experiment.agents[i]
             batch = team_batch(played, seats)
@@ -96,7 +100,7 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
             )
             prefix = f"{experiment.game.seats[experiment.seating[i][0]].name}/" if len(learners) > 1 else ""
             metrics |= {f"{prefix}{name}": value for name, value in report.items()}
-    metrics = {**play_metrics(experiment, lineups, measured), **metrics}
+    metrics = {**play_metrics(experiment, lineups, measured), **mean_outcomes(outcomes), **metrics}
     policies = _policies(experiment, tuple(learners))
     metrics["finite"] = _all_finite(policies).astype(jnp.float32)
     pool = experiment.matchmaker.remember(state.pool, policies, state.iteration)

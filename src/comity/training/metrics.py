@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
+from comity.play.outcomes import OUTCOME
+
 UPDATES = "updates"  # of a learner: how many updates followed a rollout; 0 while its memory is filling
 FINITE = "finite"  # a check and no metric
 EPISODES = "episodes"  # how many episodes ended
@@ -14,10 +16,10 @@ Chunk = dict[str, np.ndarray]  # leaves [iterations]
 def was_skipped(chunk: Chunk, name: str) -> Bool[np.ndarray, " iterations"]:
     """Where a metric is not a number because there was nothing to measure.
 
-    Its learner made no update, or no episode ended.
+    Its learner made no update, no episode ended, or nobody had a choice between cooperation and its opposite.
     """
     values = chunk[name]
-    if name.startswith(EPISODE):
+    if name.startswith((EPISODE, OUTCOME)):
         return np.isnan(values)
     for other, made in chunk.items():
         prefix, _, last = other.rpartition("/")

@@ -1,6 +1,7 @@
 """The result of a league."""
 
 import csv
+import importlib.util
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ class Outcome(NamedTuple):
         return {name: _without_nan(table.tolist()) for name, table in self._asdict().items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class League:
     """The result of a league.
 
@@ -79,15 +80,9 @@ class League:
         return html_table(["", *self.players], rows, caption)
 
     def table(self) -> Any:
-        """One line per pairing, as a pandas data frame: mean, interval, and the means in each seat."""
-        rows = Rows()
-        for i, player in enumerate(self.players):
-            for j, opponent in enumerate(self.players):
-                row = {"player": player, "opponent": opponent, "mean": self.mean[i, j]}
-                row |= {"low": self.low[i, j], "high": self.high[i, j]}
-                row |= {name: outcome.mean[i, j] for name, outcome in self.outcomes.items()}
-                rows.append(row)
-        return rows.table()
+        """One line per pairing, as a pandas data frame; as plain rows where pandas is not installed."""
+        rows = self.pairings()
+        return rows.table() if importlib.util.find_spec("pandas") else rows
 
     @property
     def by_role(self) -> dict[str, Matrix]:
@@ -132,28 +127,39 @@ class League:
 
     def save_csv(self, path: Path) -> None:
         """Writes one line per pairing: `pairings` as a file."""
-        columns = self.pairings()
+        rows = self.pairings()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow([f"{x:.6f}" if isinstance(x, float) else x for x in row])
+        writer.writerow(rows.columns)
+        for row in rows:
+            writer.writerow([f"{x:.6f}" if isinstance(x, float) else x for x in row.values()])
         write_atomically(path, text.getvalue().encode())
 
-    def pairings(self) -> dict[str, list[Any]]:
-        """One row per pairing, column by column.
-
-        What the player earns, with its interval, in each role where the seats differ, and social outcomes.
-        """
-        count = len(self.players)
+    def pairings(self) -> Rows:
+        """One row per pairing: what the player earns, by role too where seats differ, and social outcomes."""
         tables = {"mean": self.mean, "low": self.low, "high": self.high}
         tables |= {f"mean as {role}": table for role, table in self.unlike_roles.items()}
         tables |= {name: outcome.mean for name, outcome in self.outcomes.items()}
-        columns: dict[str, list[Any]] = {
-            "player": [player for player in self.players for _ in range(count)],
-            "opponent": list(self.players) * count,
-        }
-        return columns | {name: table.ravel().tolist() for name, table in tables.items()}
+        return Rows(
+            {
+                "player": player,
+                "opponent": opponent,
+                **{name: float(table[i, j]) for name, table in tables.items()},
+            }
+            for i, player in enumerate(self.players)
+            for j, opponent in enumerate(self.players)
+        )
+
+    def standings(self) -> Rows:
+        """One row per player, the best first by self-play less exploitation, and outcomes of self-play."""
+        from comity.evaluate.standing import standings
+
+        rows = Rows()
+        for row in standings(self):
+            own = self.players.index(row.player)
+            outcomes = {name: found.mean[own, own] for name, found in self.outcomes.items() if name != "lead"}
+            rows.append({**row._asdict(), "secured": row.secured, **outcomes})
+        return rows
 
 
 def _without_nan(numbers: Any) -> Any:
