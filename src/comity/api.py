@@ -1,28 +1,24 @@
 """The library in a few functions: train, load a player, play a league, grow populations, exploit."""
 
-import dataclasses
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from comity.agents.registry import is_untrained_player
 from comity.core.agent import Agent, Player
 from comity.core.compilation import use_compilation_cache
-from comity.core.errors import ComityError, require, unknown_name
+from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
 from comity.core.matchmaker import Matchmaker
 from comity.evaluate.exploitability import Exploitability, exploitability
 from comity.evaluate.league import League, average_seeds, play_league
-from comity.play.loading import player_for, zoo_player
 from comity.play.loading import scripted_player as scripted_player
-from comity.play.player_file import read_player
 from comity.play.specs import make_agent, make_game
-from comity.play.zoo import PREFIX
 from comity.training.best_response import learned_response
-from comity.training.experiment import SIZES, Experiment, make_experiment
-from comity.training.folder import RunFolder
-from comity.training.options import Options
+from comity.training.experiment import Experiment
+from comity.training.load import load_player as load_player
+from comity.training.options import Options, hook_specs
+from comity.training.overrides import changed_experiment
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
 from comity.training.run import Run
 from comity.training.runner import create, run
@@ -40,75 +36,55 @@ def train(
     *,
     matchmaker: Matchmaker | None = None,
     out: str | Path | None = None,
-    **sizes: Any,
+    start_from: str | Path | Player | None = None,
+    evaluate: Mapping[str, Any] | None = None,
+    target: float | None = None,
+    target_metric: str = "reward",
+    minutes: float | None = None,
+    **settings: Any,
 ) -> Run:
     """Trains agents in a game and returns the run: its players, metrics and folder.
 
     One agent fills all seats; several fill them one by one. Games and agents may be named, and then what is
     left out is as in the zoo's recipe if there is one: `train("coin", "adalign")`. An experiment, a recipe of
-    the zoo (`"zoo:coin/adalign"`) or a file of one needs no agents. `sizes` are other settings of the
-    experiment: `iterations`, `batch`, `seed`, `unroll`, `chunk`, `warm_up`, and `share` or `groups` where
-    agents are given. Without `out`, the run folder is a temporary one.
+    the zoo (`"zoo:coin/adalign"`) or a file of one needs no agents. `settings` are other settings of the
+    experiment, by their names on the command line: `iterations`, `batch`, `seed`, `share`, and with dots in
+    their names those of the game and the agent, `**{"agent.term.weight": 3}`.
+
+    Learners begin as the player `start_from`. `evaluate` has the settings of evaluations while training, as
+    in `{"every": 50, "against": ["tit-for-tat"]}`. The run ends early when `target_metric` reaches `target`,
+    and stops, to be resumed, after `minutes`. Without `out`, the run folder is a temporary one.
     """
-    experiment = _experiment(game, agents, matchmaker, sizes)
+    changes = settings if matchmaker is None else {**settings, "matchmaker": matchmaker}
+    experiment = _experiment(game, agents, changes)
+    options = Options(hooks=hook_specs(evaluate, target, target_metric), minutes=minutes)
+    options.check(experiment)
     folder = Path(tempfile.mkdtemp(prefix="comity-")) / "run" if out is None else Path(out)
-    return run(create(experiment, folder, "comity.train"), Options())
+    return run(create(experiment, folder, "comity.train", start_from), options)
 
 
 def _experiment(
     game: Environment | Experiment | str | Path,
     agents: Agent | str | tuple[Agent, ...] | None,
-    matchmaker: Matchmaker | None,
-    sizes: Mapping[str, Any],
+    changes: Mapping[str, Any],
 ) -> Experiment:
     recipe = game if isinstance(game, Experiment) else None
     if agents is None:
         if isinstance(game, Environment) or (isinstance(game, str) and not is_recipe(game)):
             raise ComityError("Training needs a game and at least one agent, or a recipe.")
         recipe = read_recipe(game) if isinstance(game, str | Path) else recipe
+    elif isinstance(game, Experiment):
+        raise ComityError("An experiment has its agents already: leave them out.")
     elif isinstance(game, str) and isinstance(agents, str):
         recipe = default_recipe(game, agents)
     if recipe is not None:
-        changes = {**sizes, **({} if matchmaker is None else {"matchmaker": matchmaker})}
-        for name in changes:
-            if name not in (*SIZES, "matchmaker", "tunable"):
-                raise unknown_name("setting of an experiment", name, SIZES)
-        return dataclasses.replace(recipe, **changes)
+        return changed_experiment(recipe.game, recipe.agents, recipe, changes)
     assert not isinstance(game, Experiment)
     assert agents is not None
     played = make_game(str(game)) if isinstance(game, str | Path) else game
     learning = make_agent(agents, played) if isinstance(agents, str) else agents
-    return make_experiment(played, learning, matchmaker=matchmaker, **sizes)
-
-
-def load_player(source: str | Path, game: Environment | None = None, seat: int = 0) -> Player:
-    """A player from a run folder, a player file, the zoo, or the name of a scripted player.
-
-    A scripted player is made for a game; if none is given, for the prisoner's dilemma. One of your own is
-    named `MODULE:CLASS`. In a run folder with several players, the one that was trained in `seat` is chosen.
-    `player.act(obs)` acts, and remembers until `player.reset()`.
-    """
-    player = _find_player(source, game, seat)
-    player.name = str(source)
-    return player
-
-
-def _find_player(source: str | Path, game: Environment | None, seat: int) -> Player:
-    name = str(source)
-    if name.startswith(PREFIX):
-        return zoo_player(name)
-    if is_untrained_player(name):
-        return scripted_player(name, game, seat)
-    path = Path(source)
-    if path.is_dir():
-        return player_for(RunFolder.open(path).player_files(), seat, path, game)
-    if path.is_file():
-        return read_player(path).player
-    if ":" in name:
-        return scripted_player(name, game, seat)
-    if game is not None and not path.suffix and "/" not in name:
-        make_agent(name, game)  # a name that is nearly that of a scripted player: suggest it
-    raise ComityError(f"{name!r} is neither a run folder, nor a player file, nor the name of a player.")
+    several = learning if isinstance(learning, tuple) else (learning,)
+    return changed_experiment(played, several, None, changes)
 
 
 def league(

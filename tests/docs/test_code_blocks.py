@@ -39,7 +39,12 @@ def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*arguments: Any, **sizes: Any) -> Experiment:
         return make(*arguments, **shortened(**sizes))
 
-    for module in ("comity", "comity.api", "comity.training.experiment", "comity.training.populations.psro"):
+    for module in (
+        "comity",
+        "comity.training.experiment",
+        "comity.training.overrides",
+        "comity.training.populations.psro",
+    ):
         importlib.import_module(module)
         monkeypatch.setattr(f"{module}.make_experiment", short)
     respond = importlib.import_module("comity.training.best_response").response_experiment
@@ -81,8 +86,7 @@ def understand(command: Command) -> None:
         while arguments and not arguments[0].startswith("-"):
             names.append(arguments.pop(0))
         settings = parse(names, arguments)
-        experiment_of(names, settings)
-        options_of(settings)
+        options_of(settings, experiment_of(names, settings))
         return
     assert cli(command.arguments) == 0
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+from comity.core import free_memory
 from comity.core.batch import TeamBatch
 from comity.core.errors import ComityError
 from comity.core.settings import build
 from comity.core.spaces import Box
-from comity.learn import replay
 from comity.learn.replay import ReplayState, UniformReplay
 from comity.nets.gru import GRU
 
@@ -166,13 +166,13 @@ def test_a_capacity_below_one_rollout_is_refused_with_the_number() -> None:
 
 def test_a_capacity_above_the_free_memory_is_refused_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     template = jax.eval_shape(lambda: rollout(0))
-    monkeypatch.setattr(replay, "free_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 2_000_000_000)
     # A step of a game takes 2 x (2 x 12 + 4 + 4 + 6) bytes for two seats, and 4 for its age.
     with pytest.raises(
         ComityError, match=r"memory.capacity = 100000000 would take 8.0 GB .* 2.0 GB are free"
     ):
         UniformReplay(capacity=100_000_000).init(template)
-    monkeypatch.setattr(replay, "free_memory", lambda: None)
+    monkeypatch.setattr(free_memory, "free_memory", lambda: None)
     UniformReplay(capacity=1000).init(template)
 
 

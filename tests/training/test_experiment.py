@@ -55,7 +55,7 @@ def test_groups_of_seats_share_parameters() -> None:
     assert experiment.agents == (agent, other)
     with pytest.raises(ComityError, match="2 groups"):
         make_experiment(tag, (agent, other, other), groups=groups)
-    with pytest.raises(ComityError, match="do not fill"):
+    with pytest.raises(ComityError, match="each must be filled once"):
         make_experiment(tag, agent, groups=((0, 1), (3,)))
     with pytest.raises(ComityError, match="see or do different"):
         make_experiment(tag, agent, groups=((0, 1), (2, 3)))

@@ -21,7 +21,6 @@ from comity.training.hooks.finite import FiniteCheck
 from comity.training.hooks.registry import HOOKS, make_hook
 from comity.training.options import Options
 from comity.training.runner import create, run
-from comity.training.stopping import Stopped
 from tests.training.test_runner import TABULAR_NETWORK, experiment
 
 SPEC = "early-stop,metric=loss,minimise=true,patience=1,min-delta=1e9"  # nothing is ever an improvement
@@ -149,8 +148,8 @@ def test_a_resumed_run_stops_early_at_the_same_iteration(tmp_path: Path) -> None
     """Interrupted after the first logged value, which the rule must remember, and after its end."""
     whole = run(create(experiment(iterations=20), tmp_path / "whole" / "run"), EARLY)
     folder = create(experiment(iterations=20), tmp_path / "cut" / "run")
-    with pytest.raises(Stopped):
-        run(folder, EARLY, hooks=[Recorder("user", [], {2: Stop("asked", False)})])
+    run(folder, EARLY, hooks=[Recorder("user", [], {2: Stop("asked", False)})])
+    assert folder.metadata()["status"] == "stopped"
     assert folder.metadata()["iteration"] == 2
     again = run(RunFolder.open(folder.path), EARLY)
     once_more = run(RunFolder.open(folder.path), Options.of(folder))

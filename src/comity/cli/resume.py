@@ -8,7 +8,6 @@ from typing import Any
 
 import tyro
 
-from comity.cli.parser import parse_arguments
 from comity.cli.train_settings import trust_named
 from comity.core.errors import require
 from comity.training.folder import RunFolder
@@ -19,7 +18,7 @@ from comity.training.options import Options
 class Resume:
     """Goes on with a run."""
 
-    folder: tyro.conf.Positional[Path]  # the run folder
+    folder: tyro.conf.Positional[Path]  # the run folder, or a folder of such, as --seeds makes one
     iterations: int | None = None  # train up to this many iterations instead
     schedule_iterations: int | None = None  # plan schedules anew, for this many; by default as planned
     checkpoint_seconds: float | None = None  # time between two checkpoints; by default as before
@@ -27,28 +26,35 @@ class Resume:
     tensorboard: bool | None = None  # whether to write TensorBoard event files; by default as before
     wandb: str | None = None  # project on Weights & Biases; by default as before
     hooks: tuple[str, ...] | None = None  # further hooks: NAME or MODULE:CLASS; by default as before
+    minutes: float | None = None  # stop after this time, with all saved; by default at the end
     json: bool = False  # print one JSON object at the end, and no progress bar
 
 
-def resume(arguments: list[str]) -> tuple[RunFolder, Options, bool]:
-    """The run folder, locked and planned anew if asked for, its options, and whether JSON is printed."""
-    settings = parse_arguments(Resume, arguments, "comity train --resume")
-    folder = RunFolder.open(settings.folder)
-    changes: dict[str, Any] = {
-        "checkpoint_seconds": settings.checkpoint_seconds,
-        "keep": settings.keep,
-        "tensorboard": settings.tensorboard,
-        "wandb": settings.wandb,
-        "hooks": settings.hooks,
-    }
+def resume(arguments: list[str]) -> tuple[list[tuple[RunFolder, Options]], Resume]:
+    """The run folders, locked and planned anew if asked for, with their options, and what was asked for."""
+    settings = tyro.cli(Resume, args=arguments, prog="comity train --resume")
+    folders = _run_folders(settings.folder)
+    names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "minutes")
+    changes: dict[str, Any] = {name: getattr(settings, name) for name in names}
     trust_named(settings.hooks or ())
     given = {name: value for name, value in changes.items() if value is not None}
-    options = dataclasses.replace(Options.of(folder), **given)
-    options.check()
-    folder.acquire()
-    if settings.iterations is not None or settings.schedule_iterations is not None:
-        _plan_anew(folder, settings.iterations, settings.schedule_iterations)
-    return folder, options, settings.json
+    options = [dataclasses.replace(Options.of(folder), **given) for folder in folders]
+    for folder, own in zip(folders, options, strict=True):
+        own.check()
+        folder.acquire()
+    for folder in folders:
+        if settings.iterations is not None or settings.schedule_iterations is not None:
+            _plan_anew(folder, settings.iterations, settings.schedule_iterations)
+    return list(zip(folders, options, strict=True)), settings
+
+
+def _run_folders(path: Path) -> list[RunFolder]:
+    """The run folder, or all run folders in a folder of runs."""
+    if path.is_dir() and not (path / "config.json").is_file():
+        inner = sorted(found for found in path.iterdir() if (found / "config.json").is_file())
+        if inner:
+            return [RunFolder.open(found) for found in inner]
+    return [RunFolder.open(path)]
 
 
 def _plan_anew(folder: RunFolder, iterations: int | None, schedule_iterations: int | None) -> None:

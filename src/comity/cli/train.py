@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from comity.cli.game_help import help_for_game
 from comity.cli.progress import Progress, shown
 from comity.cli.resume import resume
 from comity.cli.train_settings import experiment_of, options_of, parse
@@ -15,6 +16,7 @@ from comity.training.executors.registry import make_executor
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
 from comity.training.jobs import Job
+from comity.training.memory_estimate import estimate_memory
 from comity.training.options import Options
 from comity.training.populations.base import Population, train_population
 from comity.training.populations.registry import make_population
@@ -23,10 +25,11 @@ from comity.training.recipes import is_recipe
 from comity.training.run import Run
 from comity.training.runner import create, open_or_create
 from comity.training.stopping import Stopped
+from comity.training.warm_start import start_policies
 
 USAGE = """usage: comity train GAME AGENT [AGENT ...] [options]
        comity train zoo:GAME/AGENT | EXPERIMENT.json | EXPERIMENT.toml [options]
-       comity train --resume RUN_FOLDER [--iterations N]
+       comity train --resume RUN_FOLDER [--iterations N]   (or a folder of seeds)
 
 GAME is a name that `comity games` lists, a game of your own as MODULE:CLASS, or a third-party environment:
 pettingzoo:MODULE, gymnasium:NAME, or MODULE:FUNCTION for one of your own.
@@ -48,8 +51,13 @@ def run(name: str, arguments: list[str]) -> int:
     while arguments and not arguments[0].startswith("-"):
         names.append(arguments.pop(0))
     if not names and arguments[:1] == ["--resume"]:
-        folder, options, as_json = resume(arguments[1:])
-        return train_one(Job(folder.experiment(), folder, options), "in-process", as_json)
+        found, settings = resume(arguments[1:])
+        jobs = [Job(folder.experiment(), folder, own) for folder, own in found]
+        if len(jobs) == 1:
+            return train_one(jobs[0], "in-process", settings.json)
+        return train_again(jobs, settings)
+    if len(names) == 1 and not is_recipe(names[0]) and {"-h", "--help"} & set(arguments):
+        return help_for_game(names[0])
     if len(names) < 2 and not (names and is_recipe(names[0])):
         if not names and (not arguments or arguments[0] in ("-h", "--help")):
             print(USAGE)
@@ -59,7 +67,10 @@ def run(name: str, arguments: list[str]) -> int:
             "says more."
         )
     settings = parse(names, arguments)
-    experiment, options = experiment_of(names, settings), options_of(settings)
+    experiment = experiment_of(names, settings)
+    options = options_of(settings, experiment)
+    if settings.dry_run:
+        return dry_run(experiment, settings)
     command = "comity train " + shlex.join([*names, *arguments])
     out = settings.out or _free_folder(Path("runs"), _folder_name(names), settings)
     if settings.population is not None:
@@ -71,7 +82,8 @@ def run(name: str, arguments: list[str]) -> int:
     if settings.seeds > 1:
         seeds = Seeds(tuple(range(settings.seed, settings.seed + settings.seeds)))
         return train_together(seeds, experiment, settings, out, options, command)
-    folder = (open_or_create if settings.resume else create)(experiment, out, command)
+    begin = open_or_create if settings.resume else create
+    folder = begin(experiment, out, command, settings.start_from)
     return train_one(Job(experiment, folder, options), settings.executor, settings.json)
 
 
@@ -87,6 +99,7 @@ def train_one(job: Job, executor: str, as_json: bool) -> int:
             print(f"stopped and saved; go on with: {again}", file=sys.stderr)
             return 130
     result = _result(done)
+    _say_if_stopped(done, as_json)
     look = f"look: comity report {shlex.quote(str(path))}"
     print(json.dumps(result) if as_json else f"{path}: {_summary(result)}\n{look}")
     return 0
@@ -107,19 +120,67 @@ def train_together(
             progress.update(job.name, iteration, metrics, job.experiment.iterations)
 
         try:
-            runs = train_population(population, experiment, executor, out, options, command, report)
+            runs = train_population(
+                population, experiment, executor, out, options, command, report, settings.start_from
+            )
         except KeyboardInterrupt:
             again = command if settings.resume else f"{command} --resume"
             print(f"stopped and saved; go on with: {again}", file=sys.stderr)
             return 130
-    results = [_result(done) for done in runs.values()]
+    return _print_results(list(runs.values()), out, settings.json)
+
+
+def train_again(jobs: list[Job], settings: Any) -> int:
+    """Goes on with all runs of a folder and prints what came out of each."""
+    names: dict[int | str, str] = {job.name: job.name for job in jobs}
+    with Progress(names, max(job.experiment.iterations for job in jobs), quiet=settings.json) as progress:
+
+        def report(job: Job, iteration: int, metrics: dict[str, float]) -> None:
+            progress.update(job.name, iteration, metrics, job.experiment.iterations)
+
+        try:
+            runs = make_executor("auto", len(jobs)).run(jobs, report)
+        except KeyboardInterrupt:
+            again = shlex.join(["comity", "train", "--resume", str(settings.folder)])
+            print(f"stopped and saved; go on with: {again}", file=sys.stderr)
+            return 130
+    return _print_results(runs, settings.folder, settings.json)
+
+
+def dry_run(experiment: Experiment, settings: Any) -> int:
+    """Says what would be trained and what memory it would take; refuses what would be refused."""
+    memory = estimate_memory(experiment)
+    if settings.start_from is not None:
+        start_policies(experiment, settings.start_from)
     if settings.json:
-        print(json.dumps(results))
+        print(json.dumps({"experiment": experiment.to_data(), "memory": memory.to_data()}))
     else:
-        for result in results:
-            print(f"{result['folder']}: {_summary(result)}")
-        print(f"look: comity report {shlex.quote(str(out))}")
+        agents = ", ".join(dict.fromkeys(type(agent).__name__ for agent in experiment.agents))
+        steps = f"{experiment.iterations} iterations of {experiment.batch * experiment.unroll:,} steps"
+        print(f"{agents} in {type(experiment.game).__name__}: {steps}")
+        print(f"{memory}, and what the networks compute in between")
+    memory.check()
     return 0
+
+
+def _print_results(runs: list[Run], out: Path, as_json: bool) -> int:
+    results = [_result(done) for done in runs]
+    if as_json:
+        print(json.dumps(results))
+        return 0
+    for done, result in zip(runs, results, strict=True):
+        print(f"{result['folder']}: {_summary(result)}")
+        _say_if_stopped(done, as_json)
+    print(f"look: comity report {shlex.quote(str(out))}")
+    return 0
+
+
+def _say_if_stopped(done: Run, as_json: bool) -> None:
+    """How to go on with a run that was stopped before its end, as by --minutes."""
+    known = RunFolder(done.folder).metadata()
+    if known.get("status") == "stopped" and not as_json:
+        again = shlex.join(["comity", "train", "--resume", str(done.folder)])
+        print(f"stopped ({known.get('reason')}) and saved; go on with: {again}", file=sys.stderr)
 
 
 def _folder_name(names: list[str]) -> str:

@@ -17,14 +17,15 @@ from comity.cli.parser import parse_arguments
 from comity.core.agent import Agent
 from comity.core.errors import ComityError, bad_value, require
 from comity.core.game import Environment
-from comity.core.matchmaker import Matchmaker
 from comity.core.trust import trust
 from comity.games.transforms import ShapedReward, SharedReward
 from comity.play.matchmaking import SelfPlay
 from comity.play.specs import game_class, matchmaker_data, named_agent_class
+from comity.play.zoo import PREFIX
 from comity.training.experiment import SIZES, Experiment, make_experiment
 from comity.training.named import name_in
-from comity.training.options import Options
+from comity.training.options import Options, hook_specs
+from comity.training.overrides import agent_label, fitting_matchmaker
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
 
 
@@ -55,6 +56,23 @@ class RunSettings:
     population: str | None = None  # runs that follow from results: NAME or MODULE:CLASS, as in psro
     executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised or MODULE:CLASS
     json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
+    start_from: Annotated[str | None, tyro.conf.arg(name="from")] = (
+        None  # begin as this player: a run folder,
+    )
+    # a player file or zoo:GAME/AGENT/SEED
+    dry_run: bool = False  # say what would be trained and what memory it would take, and write nothing
+
+
+@dataclass
+class EvaluationSettings:
+    """How it is evaluated meanwhile, and when it has learned enough."""
+
+    evaluate_every: int | None = None  # iterations between two evaluations; by default there are none
+    evaluate_against: tuple[str, ...] = ()  # opponents beside self-play: names, zoo:..., files, run folders
+    evaluate_episodes: int = 100  # games played with each opponent in each seat
+    evaluate_deterministic: bool = False  # whether everybody does what is most likely instead of drawing
+    target: float | None = None  # end the run when a metric is at least this
+    target_metric: str = "reward"  # which one: reward, episode_return, evaluation/self-play, ...
 
 
 HELP = "Trains agents in a game and writes a run folder: config, metrics, checkpoints, trained players."
@@ -70,11 +88,12 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     fields: list[tuple[str, Any, Any]] = [
         ("of_experiment", _flat(ExperimentSettings), field(default_factory=partial(_same, sizes))),
         ("of_run", _flat(RunSettings), field(default_factory=RunSettings)),
+        ("of_evaluation", _flat(EvaluationSettings), field(default_factory=EvaluationSettings)),
         ("options", _flat(Options), field(default_factory=Options)),
     ]
     for i, agent in enumerate(agents):
         if dataclasses.fields(agent):
-            defaults[_label(i)] = agent
+            defaults[agent_label(i)] = agent
     for label, default in defaults.items():
         chosen, choices = choose(default, label, arguments)
         fields += [choice.field(f"{label}_choice_{i}") for i, choice in enumerate(choices)]
@@ -85,7 +104,8 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     program = f"comity train {' '.join(names)}"
     # An optional choice is parsed as what was chosen, not by a subcommand.
     parsed: Any = parse_arguments(together, arguments, program, config=(tyro.conf.AvoidSubcommands,))
-    return SimpleNamespace(recipe=recipe, **vars(parsed.of_experiment), **vars(parsed.of_run), **vars(parsed))
+    flat = (parsed.of_experiment, parsed.of_run, parsed.of_evaluation, parsed)
+    return SimpleNamespace(recipe=recipe, **{name: x for part in flat for name, x in vars(part).items()})
 
 
 def _recipe(names: list[str]) -> Experiment | None:
@@ -114,7 +134,7 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     """The experiment that the settings describe; what they do not say is the recipe's."""
     recipe = settings.recipe
     before = _defaults(names, recipe)[1]
-    agents = [getattr(settings, _label(i), agent) for i, agent in enumerate(before)]
+    agents = [getattr(settings, agent_label(i), agent) for i, agent in enumerate(before)]
     if not any(agent.learns for agent in agents):
         raise ComityError(
             f"None of these agents learns. To let scripted players meet: comity league {shlex.join(names)}"
@@ -129,7 +149,7 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
         tuple(agents),
         share=share,
         groups=groups,
-        matchmaker=_fitting(parsed_matchmaker(settings), recipe, settings.batch),
+        matchmaker=fitting_matchmaker(parsed_matchmaker(settings), recipe, settings.batch),
         iterations=settings.iterations,
         schedule_iterations=settings.schedule_iterations,
         batch=settings.batch,
@@ -141,21 +161,27 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     )
 
 
-def _fitting(matchmaker: Matchmaker, recipe: Experiment | None, batch: int) -> Matchmaker:
-    """The recipe's matchmaker with as many groups as a smaller batch can be cut into."""
-    groups = getattr(matchmaker, "groups", None)
-    if recipe is None or matchmaker != recipe.matchmaker or groups is None or batch % groups == 0:
-        return matchmaker
-    fitting: Matchmaker = dataclasses.replace(matchmaker, groups=math.gcd(groups, batch))  # type: ignore[call-arg]
-    return fitting
-
-
-def options_of(settings: Any) -> Options:
-    """How the settings say that runs are carried out; checked."""
+def options_of(settings: Any, experiment: Experiment) -> Options:
+    """How the settings say that runs of an experiment are carried out; checked."""
     require(settings.seeds >= 1, "seeds", settings.seeds, "at least 1")
     options: Options = settings.options
+    evaluate = None
+    if settings.evaluate_every is not None:
+        evaluate = {
+            "every": settings.evaluate_every,
+            "against": list(settings.evaluate_against),
+            "episodes": settings.evaluate_episodes,
+            "deterministic": settings.evaluate_deterministic,
+        }
+    elif settings.evaluate_against or settings.evaluate_deterministic:
+        raise ComityError("Evaluations need --evaluate-every: how many iterations there are between two.")
+    for opponent in settings.evaluate_against:
+        if ":" in opponent and not opponent.startswith(PREFIX):
+            trust(opponent)
+    specs = hook_specs(evaluate, settings.target, settings.target_metric)
+    options = dataclasses.replace(options, hooks=(*options.hooks, *specs))
     trust_named((*options.hooks, *([settings.population] if settings.population else []), settings.executor))
-    options.check()
+    options.check(experiment)
     return options
 
 
@@ -174,10 +200,6 @@ def _flat(settings: type[Any]) -> Any:
     return Annotated[settings, tyro.conf.arg(name="")]
 
 
-def _label(number: int) -> str:
-    return "agent" if number == 0 else f"agent{number + 1}"
-
-
 def _seats(group: str) -> tuple[int, ...]:
     try:
         return tuple(int(seat) for seat in group.split(","))
@@ -194,6 +216,9 @@ def _with_rewards(game: Environment, rewards: str) -> Environment:
         trust(rewards)
         return ShapedReward(game=game, function=rewards)
     try:
-        return SharedReward(game=game, others=float(rewards))
+        others = float(rewards)
     except ValueError:
-        raise bad_value("rewards", rewards, "own, sum, a number or MODULE:FUNCTION") from None
+        others = math.nan
+    if not math.isfinite(others):
+        raise bad_value("rewards", rewards, "own, sum, a finite number or MODULE:FUNCTION")
+    return SharedReward(game=game, others=others)

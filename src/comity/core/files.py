@@ -111,7 +111,7 @@ def load_arrays(path: Path, kind: str) -> ArrayFile:
 def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
     """The arrays of a tree by their path in it; random keys as the numbers behind them."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {_name(path): np.asarray(_plain(leaf)) for path, leaf in leaves}
+    return {_name(path): np.asarray(key_numbers(leaf)) for path, leaf in leaves}
 
 
 def fill(template: PyTree, arrays: Mapping[str, np.ndarray], where: str) -> PyTree:
@@ -123,7 +123,7 @@ def fill(template: PyTree, arrays: Mapping[str, np.ndarray], where: str) -> PyTr
         raise ComityError(f"{where} does not fit: missing {missing[:3]}, not expected {surplus[:3]}.")
     filled = []
     for name, (_, leaf) in zip(names, leaves, strict=True):
-        wanted = jax.eval_shape(_plain, leaf)
+        wanted = jax.eval_shape(key_numbers, leaf)
         array = arrays[name]
         if array.shape != wanted.shape or array.dtype != wanted.dtype:
             raise ComityError(
@@ -135,7 +135,8 @@ def fill(template: PyTree, arrays: Mapping[str, np.ndarray], where: str) -> PyTr
     return jax.tree.unflatten(structure, filled)
 
 
-def _plain(leaf: Any) -> Any:
+def key_numbers(leaf: Any) -> Any:
+    """An array as it is; of random keys, the numbers behind them."""
     array = jnp.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
     return jax.random.key_data(array) if jnp.issubdtype(array.dtype, jax.dtypes.prng_key) else array
 

@@ -135,7 +135,13 @@ class Environment(eqx.Module):
     @property
     def spec(self) -> GameSpec:
         """What is known of the game before it is played."""
-        view = jax.eval_shape(lambda key: as_numbers(self.view(self.reset(key)[0])), jax.random.key(0))
+        try:
+            view = jax.eval_shape(lambda key: as_numbers(self.view(self.reset(key)[0])), jax.random.key(0))
+        except OverflowError:
+            raise ComityError(
+                f"This {type(self).__name__} is too large: it has more places than 31 bits can count. Choose "
+                f"smaller sizes of the game."
+            ) from None
         state = Box((view.shape[-1],)) if view.shape[-1] else None
         return GameSpec(self.seats, state, self.horizon, self.family, self.symmetric)
 

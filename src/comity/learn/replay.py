@@ -1,6 +1,5 @@
 """Replay: what was played is kept, and learned from more than once."""
 
-import os
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +10,8 @@ from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.batch import TeamBatch
-from comity.core.errors import ComityError, require
+from comity.core.errors import require
+from comity.core.free_memory import refuse_what_does_not_fit
 from comity.core.memory import Memory
 
 # What a step is made of; memories, extras and the joint trajectory are those of the policy that played then.
@@ -20,7 +20,6 @@ KEPT = (
 )  # fmt: skip
 STATES = ("state", "next_state")
 OF_GAMES = (*STATES, "age")  # without an axis of seats
-SHARE = 0.8  # of the free memory that a replay may take
 
 
 class ReplayState(eqx.Module):
@@ -121,26 +120,3 @@ def _ages(resets: Bool[Array, "time game"], age: Int[Array, " game"]) -> Int[Arr
 
     ages: Array = jax.lax.scan(after, age, resets)[1]
     return ages
-
-
-def refuse_what_does_not_fit(needed: int, field: str, value: object) -> None:
-    """Raises, with the number, if what is going to be allocated is more than the free memory allows."""
-    free = free_memory()
-    if free is not None and needed > SHARE * free:
-        raise ComityError(
-            f"{field} = {value!r} would take {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are "
-            f"free: choose a smaller one."
-        )
-
-
-def free_memory() -> int | None:
-    """The free memory in bytes, of the accelerator or of the machine; None where that cannot be known."""
-    device = jax.devices()[0]
-    if device.platform != "cpu":
-        stats = device.memory_stats() or {}
-        limit, used = stats.get("bytes_limit"), stats.get("bytes_in_use", 0)
-        return None if limit is None else int(limit) - int(used)
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -61,3 +61,21 @@ def _trained_for(saved: list[SavedPlayer], game: Environment | None, seat: int, 
         f"{where} has no player for the seat {place.name!r}: nobody was trained there, or where one sees and "
         f"does the same."
     )
+
+
+def check_player(game: Environment, name: str, player: Player, seat: int) -> None:
+    """Raises if a player cannot sit in a seat of a game; `name` is how messages call it."""
+    spec = game.spec
+    try:
+        player.agent.check(spec, (seat,))
+    except ComityError as error:
+        raise ComityError(f"{name} cannot play in this game: {error}") from None
+    template = jax.eval_shape(
+        lambda: player.agent.policy(player.agent.init(jax.random.key(0), spec, (seat,)))
+    )
+    shapes = [leaf.shape for leaf in jax.tree.leaves(template)]
+    if shapes != [leaf.shape for leaf in jax.tree.leaves(player.params)]:
+        raise ComityError(
+            f"{name} was trained in a game of another shape and cannot play in this one, in the seat "
+            f"{game.seats[seat].name!r}."
+        )

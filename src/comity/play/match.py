@@ -62,11 +62,16 @@ def play(game: Environment, players: PerSeat[Player], key: Key, episodes: int, l
 
 
 class Matches(NamedTuple):
-    """What came of many pairings: mean reward per step, cooperative choices and choices (0: none defined)."""
+    """What came of many pairings: mean reward per step, cooperative choices and choices (0: none defined).
+
+    `returns` and `lengths` are those of the first episode of each game. Rewards are always the game's own.
+    """
 
     reward: Float[np.ndarray, "pairings seats episodes"]
     cooperative: Float[np.ndarray, "pairings seats episodes"]
     choices: Float[np.ndarray, "pairings seats episodes"]
+    returns: Float[np.ndarray, "pairings seats episodes"]
+    lengths: Float[np.ndarray, "pairings seats episodes"]
 
 
 def match_rewards(
@@ -195,7 +200,11 @@ def _matches(
     played = _play(game, occupants, key, count * episodes, length)
     means = jnp.stack([reward.mean(axis=0) for reward in played.step.game_reward])
     chosen = cooperation(game, played) or (jnp.zeros_like(means),) * 2
-    return jnp.stack([means, *chosen]).reshape(-1, seats, count, episodes).swapaxes(1, 2)
+    ended = jax.lax.cummax((played.step.terminated | played.step.truncated).astype(jnp.int32), axis=0)
+    first = jnp.concatenate([jnp.ones_like(ended[:1]), 1 - ended[:-1]]) == 1  # [time, game]
+    returns = jnp.stack([jnp.where(first, own, 0.0).sum(axis=0) for own in played.step.game_reward])
+    lengths = jnp.broadcast_to(first.sum(axis=0).astype(jnp.float32)[None], returns.shape)
+    return jnp.stack([means, *chosen, returns, lengths]).reshape(-1, seats, count, episodes).swapaxes(1, 2)
 
 
 _jitted_play = eqx.filter_jit(_play)

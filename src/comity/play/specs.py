@@ -1,7 +1,9 @@
 """Games, agents and matchmakers by name, and as plain data that can be written to a file."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import equinox as eqx
 
 from comity.agents.registry import agent_class, agent_name
 from comity.core.agent import Agent
@@ -13,6 +15,8 @@ from comity.core.settings import build, nest, to_data
 from comity.core.trust import name_or_path, trust
 from comity.games.registry import GAMES, HOSTS, TRANSFORMS
 from comity.play.plug_ins import checked_class, is_class_of, trust_path
+
+Configured = TypeVar("Configured", bound=eqx.Module)
 
 MATCHMAKERS = Registry(
     "matchmaker",
@@ -76,6 +80,14 @@ def matchmaker_class(name: str) -> type[Any]:
     """The class behind a matchmaker's name that the user gave."""
     trust_path(name)
     return checked_class(MATCHMAKERS.load(name), Matchmaker, "matchmaker", name)
+
+
+def with_settings(whole: Configured, changes: Mapping[str, Any], path: str) -> Configured:
+    """The same game, agent or matchmaker with some settings changed, by their dotted names."""
+    if not changes:
+        return whole
+    changed: Configured = build(type(whole), nest(changes), path, _resolve, whole)
+    return changed
 
 
 def game_data(game: Environment) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class Experiment(eqx.Module):
         taken = sorted(seat for places in self.seating for seat in places)
         if len(self.agents) != len(self.seating) or taken != list(range(len(seats))):
             raise ComityError(
-                f"The game has {len(seats)} seats; {len(self.agents)} agents with the seating {self.seating} "
-                f"do not fill each of them once."
+                f"The game has {len(seats)} seats, from 0 to {len(seats) - 1}, and each must be filled once: "
+                f"{_seating_in_words(self.seating)}."
             )
         spec = self.game.spec
         for agent, places in zip(self.agents, self.seating, strict=True):
@@ -248,6 +248,15 @@ def make_experiment(
         schedule_iterations=schedule_iterations,
         tunable=tunable,
     )
+
+
+def _seating_in_words(seating: tuple[tuple[int, ...], ...]) -> str:
+    """Who sits where, as a sentence says it."""
+    places = [
+        f"agent {number} has " + ("seat " if len(own) == 1 else "seats ") + " and ".join(map(str, own))
+        for number, own in enumerate(seating, 1)
+    ]
+    return ", ".join(places)
 
 
 def _shape(seat: Any) -> tuple[Any, Any]:

@@ -6,8 +6,9 @@ run.json           versions, command, state of the run
 metrics.jsonl      one line per logged iteration
 timing.jsonl       what it took: seconds, CPU-seconds, steps per second
 tensorboard/       the same for TensorBoard
+start/             what the players began with, if it was given
 checkpoints/       the whole state of the run; the last few are kept
-players/           the trained players, one file per learner
+players/           the trained players, one file per learner; in best/ the best by evaluation
 README.md          what all this is
 ```
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jaxtyping import PyTree
 
 from comity.core.errors import ComityError
 from comity.core.files import fill, load_arrays, read_json, save_arrays, write_atomically, write_json
@@ -34,9 +36,10 @@ from comity.training.lock import FolderLock, this_process
 from comity.training.loop import RunState
 
 CHECKPOINT_FORMAT = "comity-checkpoint"
+START_FORMAT = "comity-start"
 _CHECKPOINT = re.compile(r"^(\d{9})\.safetensors$")
 _BEFORE_THE_FIRST_CHUNK = (
-    "config.json", "run.json", "README.md", "metrics.jsonl", "timing.jsonl", "tensorboard", "wandb",
+    "config.json", "run.json", "README.md", "start", "metrics.jsonl", "timing.jsonl", "tensorboard", "wandb",
 )  # fmt: skip
 
 
@@ -49,9 +52,16 @@ class RunFolder:
         self._lock: FolderLock | None = None
 
     @classmethod
-    def create(cls, path: Path, experiment: Experiment, about: dict[str, Any]) -> "RunFolder":
+    def create(
+        cls,
+        path: Path,
+        experiment: Experiment,
+        about: dict[str, Any],
+        policies: tuple[PyTree | None, ...] | None = None,
+    ) -> "RunFolder":
         """A new folder for an experiment, which appears whole and locked by this process.
 
+        `policies` are what its teams begin with; they are kept, so that a run starts again from the same.
         A folder that exists is never written into. If it is that of a run which ended before its first chunk,
         it is replaced.
         """
@@ -66,6 +76,10 @@ class RunFolder:
             write_json(new / "config.json", data)
             folder.add_metadata(**about, status="started", process=this_process())
             write_atomically(new / "README.md", _readme(experiment, path.name).encode())
+            for own, seats in zip(policies or (), experiment.seating, strict=False):
+                if own is not None:
+                    start = new / "start" / player_file_name(experiment, seats[0])
+                    save_arrays(start, START_FORMAT, {}, own)
             folder._lock = FolderLock(new)
             if old is not None:
                 if not cls.is_free(path):  # it began to train before it could be locked
@@ -208,16 +222,35 @@ class RunFolder:
                 complaints.append(str(error))
         return None, complaints
 
-    def save_players(self, experiment: Experiment, state: RunState) -> list[Path]:
-        """Writes the players, one file per learner."""
+    def start_policies(self, experiment: Experiment) -> tuple[PyTree | None, ...] | None:
+        """What the teams of the run begin with, if they were given something; one entry per team."""
+        if not (self.path / "start").is_dir():
+            return None
+        found: list[PyTree | None] = []
+        spec = experiment.game.spec
+        for agent, seats in zip(experiment.agents, experiment.seating, strict=True):
+            path = self.path / "start" / player_file_name(experiment, seats[0])
+            if not path.is_file():
+                found.append(None)
+                continue
+            template = jax.eval_shape(
+                lambda agent=agent, seats=seats: agent.policy(agent.init(jax.random.key(0), spec, seats))
+            )
+            found.append(fill(template, load_arrays(path, START_FORMAT).arrays, str(path)))
+        return tuple(found)
+
+    def save_players(self, experiment: Experiment, state: RunState, best: float | None = None) -> list[Path]:
+        """Writes the players, one file per learner; those that are best so far, with their score, apart."""
         players = loop.players(experiment, state)
         metadata = {"iteration": int(state.iteration), "seed": experiment.seed, "run": self.path.name}
+        where = self.path / "players" if best is None else self.path / "players" / "best"
+        metadata |= {} if best is None else {"evaluation": best}
         paths = []
         for places in experiment.seating:
             seat = places[0]
             if not players[seat].agent.learns:
                 continue
-            path = self.path / "players" / player_file_name(experiment, seat)
+            path = where / player_file_name(experiment, seat)
             save_player(path, players[seat], experiment.game, places, metadata)
             paths.append(path)
         return paths
@@ -307,7 +340,8 @@ A Comity run: {agents} in {game}, seed {experiment.seed}, {experiment.iterations
 | timing.jsonl | what it took: seconds, CPU-seconds, steps per second |
 | tensorboard/ | the same, for `tensorboard --logdir tensorboard` |
 | checkpoints/ | the whole state of the run, to go on from |
-| players/ | the trained players, for leagues and for `comity.load_player` |
+| players/ | the trained players, for leagues and for `comity.load_player`; in best/ the best by evaluation |
+| start/ | what the players began with, if they were trained on from others |
 
 - Go on: `comity train --resume {folder}`
 - Look: `comity report {folder}`

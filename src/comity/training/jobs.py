@@ -19,6 +19,7 @@ from comity.training.hooks.interrupt import Interrupt
 from comity.training.hooks.metadata import Metadata
 from comity.training.hooks.progress import Progress
 from comity.training.hooks.registry import make_hook
+from comity.training.hooks.time_limit import TimeLimit
 from comity.training.hooks.timing import Timing
 from comity.training.hooks.trackers import JsonLines, TensorBoard, WeightsAndBiases
 from comity.training.loop import RunState
@@ -78,7 +79,9 @@ def restore_or_start(experiment: Experiment, folder: RunFolder | None) -> RunSta
         raise ComityError(f"No checkpoint in {folder.path} can be read: {' '.join(complaints)}")
     for complaint in complaints:
         print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
-    fresh: RunState = compiled(loop.start, once=True)(experiment) if state is None else state
+    if state is not None:
+        return state
+    fresh: RunState = compiled(loop.start, once=True)(experiment, None, folder.start_policies(experiment))
     return fresh
 
 
@@ -87,15 +90,18 @@ def _hooks(job: Job, report: Report | None, request: StopRequest) -> list[Hook]:
     if job.folder is None:
         return [FiniteCheck(), *job.hooks]
     options = job.options
-    hooks: list[Hook] = [Metadata(options.to_data()), Timing(), FiniteCheck(), JsonLines()]
+    named = [make_hook(spec) for spec in options.hooks]
+    measuring = [hook for hook in named if hook.measures]
+    hooks: list[Hook] = [Metadata(options.to_data()), Timing(), FiniteCheck(), *measuring, JsonLines()]
     if options.tensorboard:
         hooks.append(TensorBoard())
     if options.wandb is not None:
         hooks.append(WeightsAndBiases(options.wandb))
     if report is not None:
         hooks.append(Progress(report))
+    if options.minutes is not None:
+        hooks.append(TimeLimit(options.minutes))
     hooks += [*job.hooks, Interrupt(request), Checkpoints(options.checkpoint_seconds, options.keep)]
-    named = [make_hook(spec) for spec in options.hooks]
     replaced = [next((own for own in named if type(own) is type(hook)), hook) for hook in hooks]
     further = [hook for hook in named if not any(hook is used for used in replaced)]
     return [*replaced[:-2], *further, *replaced[-2:]]

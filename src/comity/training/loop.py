@@ -38,8 +38,15 @@ class RunState(NamedTuple):
     tuned: tuple[dict[str, Float[Array, ""]], ...]
 
 
-def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
-    """The state before the first iteration; `seed` stands in for the experiment's own."""
+def start(
+    experiment: Experiment,
+    seed: Array | int | None = None,
+    policies: tuple[PyTree | None, ...] | None = None,
+) -> RunState:
+    """The state before the first iteration.
+
+    `seed` stands in for the experiment's own, `policies`, one per team, for those that agents begin with.
+    """
     seed = experiment.seed if seed is None else seed
     key, learner_key, env_key = jax.random.split(jax.random.key(seed), 3)
     spec = experiment.game.spec
@@ -47,6 +54,9 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
         agent.init(jax.random.fold_in(learner_key, i), spec, seats)
         for i, (agent, seats) in enumerate(zip(experiment.agents, experiment.seating, strict=True))
     )
+    if policies is not None:
+        given = zip(experiment.agents, learners, policies, strict=True)
+        learners = tuple(state if own is None else adopt(agent, state, own) for agent, state, own in given)
     pool = experiment.matchmaker.init(_policies(experiment, learners))
     lineups = _lineups(experiment, learners, pool, jax.random.fold_in(key, 0), jnp.float32(0.0))
     envs = [
@@ -62,6 +72,13 @@ def start(experiment: Experiment, seed: Array | int | None = None) -> RunState:
     return RunState(
         jnp.int32(0), key, learners, memories, pool, tuple(envs), tuple(returns), experiment.tuned()
     )
+
+
+def adopt(agent: Agent, state: PyTree, policy: PyTree) -> PyTree:
+    """A learner's new state with another policy, wherever its parameters stand in it (as in slow copies)."""
+    before, after = jax.tree.leaves(agent.policy(state)), jax.tree.leaves(policy)
+    given = {id(old): new for old, new in zip(before, after, strict=True)}
+    return jax.tree.map(lambda leaf: given.get(id(leaf), leaf), state)
 
 
 def advance(experiment: Experiment, state: RunState, count: int) -> tuple[RunState, Metrics]:
@@ -237,6 +254,11 @@ def _lineups(
         for seats, agent, state in zip(experiment.seating, experiment.agents, learners, strict=True)
     )
     return experiment.matchmaker.lineups(pool, teams, key)
+
+
+def first_lineups(experiment: Experiment, state: RunState) -> tuple[Lineup, ...]:
+    """The lineups of a run that is about to begin."""
+    return _lineups(experiment, state.learners, state.pool, jax.random.key(0), jnp.float32(0.0))
 
 
 def _context(experiment: Experiment, agent: Agent, progress: Array, lineup: Lineup) -> Context:

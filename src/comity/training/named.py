@@ -14,17 +14,23 @@ def name_in(spec: str) -> str:
     return spec.partition(",")[0]
 
 
+def named_spec(name: str, settings: dict[str, Any]) -> str:
+    """A name with settings as one text, whatever characters there are in their values."""
+    return f"{name},{json.dumps(settings)}"
+
+
 def make_named(spec: str, registry: Registry, base: type[Any]) -> Any:
     """What `NAME` or `MODULE:CLASS` stands for; settings follow as `,field=value`.
 
     Values are JSON, or texts as they are: `early-stop,metric=loss,minimise=true,patience=20`; of a tuple,
-    with a plus between them: `halving,rates=0.1+0.01`. A class of the user's own is loaded only if the user
+    with a plus between them: `halving,rates=0.1+0.01`. All settings may also be one JSON object, as programs
+    write them (`named_spec`). A class of the user's own is loaded only if the user
     named it (see `comity.core.trust`).
     """
     kind = registry.kind
-    name, *given = spec.split(",")
-    settings = {}
-    for setting in given:
+    name, _, rest = spec.partition(",")
+    settings = _json_settings(rest) if rest.startswith("{") else {}
+    for setting in rest.split(",") if rest and not settings else ():
         field, equals, value = setting.partition("=")
         if not equals:
             raise bad_value(kind, spec, "NAME or MODULE:CLASS, with settings as in early-stop,target=0.5")
@@ -45,6 +51,14 @@ def make_named(spec: str, registry: Registry, base: type[Any]) -> Any:
 
 def _as_it_is(kind: type[Any], data: Any, path: str, default: Any) -> Any:
     return data
+
+
+def _json_settings(text: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ComityError(f"Settings that begin with a brace must be one JSON object: {error}.") from None
+    return found
 
 
 def _value(text: str) -> Any:

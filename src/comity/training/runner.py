@@ -7,6 +7,8 @@ from pathlib import Path
 
 import jax
 
+from comity.core.agent import Player
+from comity.core.errors import ComityError
 from comity.training import loop
 from comity.training.executors.in_process import InProcess
 from comity.training.experiment import Experiment
@@ -14,25 +16,50 @@ from comity.training.folder import RunFolder
 from comity.training.hooks.base import Hook, Report
 from comity.training.jobs import Job
 from comity.training.machine import commit, machine
+from comity.training.memory_estimate import estimate_memory
 from comity.training.options import Options
 from comity.training.run import Run
+from comity.training.warm_start import start_name, start_policies
 
 
-def create(experiment: Experiment, out: Path, command: str | None = None) -> RunFolder:
-    """A new run folder with its experiment.
+def create(
+    experiment: Experiment,
+    out: Path,
+    command: str | None = None,
+    start_from: str | Path | Player | None = None,
+) -> RunFolder:
+    """A new run folder with its experiment, whose learners begin as the player `start_from`, if it is given.
 
-    One iteration is traced first, so that whatever an agent refuses is refused before anything exists.
+    One iteration is traced first, so that whatever an agent refuses, and what does not fit in the memory, is
+    refused before anything exists.
     """
+    memory = estimate_memory(experiment)
+    memory.check()
     jax.eval_shape(lambda: loop.iterate(experiment, loop.start(experiment)))
-    return RunFolder.create(out, experiment, {"versions": versions(), "command": command})
+    about = {"versions": versions(), "command": command, "memory": memory.to_data()}
+    if start_from is None:
+        return RunFolder.create(out, experiment, about)
+    policies = start_policies(experiment, start_from)
+    return RunFolder.create(out, experiment, {**about, "from": start_name(start_from)}, policies)
 
 
-def open_or_create(experiment: Experiment, out: Path, command: str | None = None) -> RunFolder:
+def open_or_create(
+    experiment: Experiment,
+    out: Path,
+    command: str | None = None,
+    start_from: str | Path | Player | None = None,
+) -> RunFolder:
     """The run folder of this very experiment, to go on with it; a new one if there is none."""
     if RunFolder.is_free(out):
-        return create(experiment, out, command)
+        return create(experiment, out, command, start_from)
     folder = RunFolder.open(out)
     folder.require_same(experiment)
+    before = folder.metadata().get("from")
+    if start_from is not None and start_name(start_from) != before:
+        raise ComityError(
+            f"{out} cannot be resumed from another start: it began from {before or 'nothing'}. Leave --from "
+            f"out, or choose another --out."
+        )
     return folder
 
 

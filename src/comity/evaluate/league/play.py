@@ -14,6 +14,7 @@ from comity.evaluate.league.outcomes import pairing_outcomes
 from comity.evaluate.league.result import League
 from comity.evaluate.statistics import bootstrap_mean
 from comity.games.transforms import with_horizon
+from comity.play.loading import check_player
 from comity.play.match import play_matches
 from comity.play.most_likely import most_likely
 from comity.play.specs import game_data
@@ -83,7 +84,7 @@ def _everyone(game: Environment, players: Mapping[str, Player | PerSeat[Player]]
         allowed = f"one player, or one for each of {seats} seats"
         require(len(by_seat) == seats, name, f"{len(by_seat)} players", allowed)
         for seat, player in enumerate(by_seat):
-            _check_player(game, name, player, seat)
+            check_player(game, name, player, seat)
         everyone += by_seat
     return everyone
 
@@ -108,23 +109,6 @@ def _pairings(players: int, seats: int) -> _Pairings:
                     seated.append(places)
                 roles.append((i, j, seat, seated.index(places)))
     return _Pairings(np.asarray(seated), roles)
-
-
-def _check_player(game: Environment, name: str, player: Player, seat: int) -> None:
-    spec = game.spec
-    try:
-        player.agent.check(spec, (seat,))
-    except ComityError as error:
-        raise ComityError(f"{name} cannot play in this game: {error}") from None
-    template = jax.eval_shape(
-        lambda: player.agent.policy(player.agent.init(jax.random.key(0), spec, (seat,)))
-    )
-    shapes = [leaf.shape for leaf in jax.tree.leaves(template)]
-    if shapes != [leaf.shape for leaf in jax.tree.leaves(player.params)]:
-        raise ComityError(
-            f"{name} was trained in a game of another shape and cannot play in this one, in the seat "
-            f"{game.seats[seat].name!r}."
-        )
 
 
 def _intervals(

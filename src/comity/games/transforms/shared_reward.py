@@ -1,5 +1,7 @@
 """Rewards that are shared between the seats."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -24,6 +26,8 @@ class SharedReward(Transform):
     def __check_init__(self) -> None:
         seats = len(self.game.seats)
         fits = not self.weights or (len(self.weights) == seats and {len(w) for w in self.weights} == {seats})
+        finite = math.isfinite(self.others) if isinstance(self.others, float | int) else True
+        require(finite, "others", self.others, "a finite number")
         require(fits, "weights", self.weights, f"{seats} rows of {seats} numbers")
 
     @property

@@ -23,8 +23,11 @@ class Executor(ABC):
         """
 
 
-def settle(jobs: Sequence[Job], runs: Sequence[ActiveRun]) -> list[Run]:
-    """The runs as results; raises what must be raised."""
+def settle(jobs: Sequence[Job], runs: Sequence[ActiveRun], interrupted: bool) -> list[Run]:
+    """The runs as results; raises what must be raised.
+
+    A run that a hook stopped, to be resumed, is a result; one that the user interrupted is not.
+    """
     failures = {
         job.name: run.ending.error
         for job, run in zip(jobs, runs, strict=False)
@@ -32,7 +35,7 @@ def settle(jobs: Sequence[Job], runs: Sequence[ActiveRun]) -> list[Run]:
     }
     raise_failures(len(jobs), failures)
     stopped = any(run.ending is not None and run.ending.status == "stopped" for run in runs)
-    if stopped or len(runs) < len(jobs):
+    if (stopped and interrupted) or len(runs) < len(jobs):
         raise Stopped
     return [Run(run.experiment, run.folder, run.state) for run in runs]
 

@@ -18,4 +18,4 @@ class InProcess(Executor):
             for job in jobs:
                 if not request.stopped or not runs:
                     runs += train_jobs([job], report, request)
-        return settle(jobs, runs)
+        return settle(jobs, runs, request.stopped)

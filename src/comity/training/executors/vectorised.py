@@ -17,4 +17,4 @@ class Vectorised(Executor):
     def run(self, jobs: Sequence[Job], report: JobReport | None = None) -> list[Run]:
         with StopRequest(listen=any(job.folder is not None for job in jobs)) as request:
             runs = train_jobs(jobs, report, request)
-        return settle(jobs, runs)
+        return settle(jobs, runs, request.stopped)

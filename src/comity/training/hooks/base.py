@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,15 @@ class Hook(ABC):
     """Something that is done between chunks. Each run has hooks of its own.
 
     Hooks are called in their order, and `after` in the opposite order, so that what was opened first is
-    closed last. A `ComityError` in any of these ends the run as failed.
+    closed last. A `ComityError` in any of these ends the run as failed. One that `measures` adds to the
+    metrics and is called before those that write them.
     """
+
+    measures: ClassVar[bool] = False
+
+    def check(self, experiment: Experiment, hooks: Sequence["Hook"]) -> None:
+        """Raises if the hook cannot serve this experiment, among these hooks, before anything is made."""
+        return None
 
     def before(self, run: ActiveRun) -> Stop | None:
         """Called once before the first chunk; a run that was resumed may already be at its end."""

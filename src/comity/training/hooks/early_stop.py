@@ -1,9 +1,11 @@
 """Ends a run early by a rule over its logged metrics."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from comity.core.errors import ComityError, require, unknown_name
+from comity.training.experiment import Experiment
 from comity.training.hooks.base import ActiveRun, Hook, Stop
 
 
@@ -11,8 +13,9 @@ from comity.training.hooks.base import ActiveRun, Hook, Stop
 class EarlyStop(Hook):
     """Stops when a metric has reached a target, or has not improved for some time.
 
-    The rule reads logged values only: what metrics.jsonl has is read again when a run is resumed, so that it
-    ends at the same iteration whether or not it was killed in between.
+    Rows in which the metric was not measured do not count. The rule reads logged values only: what
+    metrics.jsonl has is read again when a run is resumed, so that it ends at the same iteration whether or
+    not it was killed in between.
     """
 
     metric: str = "reward"  # the metric that is looked at, as metrics.jsonl names it
@@ -33,18 +36,30 @@ class EarlyStop(Hook):
         require(patience >= 1, "early-stop.patience", self.patience, "at least 1")
         require(self.min_delta >= 0, "early-stop.min_delta", self.min_delta, "at least 0")
 
+    def check(self, experiment: Experiment, hooks: Sequence[Hook]) -> None:
+        if self.metric.startswith("evaluation") and not any(hook.measures for hook in hooks):
+            raise ComityError(
+                f"early-stop waits for {self.metric}, and nothing is evaluated: add --evaluate-every."
+            )
+
     def before(self, run: ActiveRun) -> Stop | None:
         self._recent, self._best, self._waited = deque(maxlen=self.window), -float("inf"), 0
         rows = run.folder.metrics() if run.folder is not None else []
         stops = [self._look(row) for row in rows if row["iteration"] <= run.iteration]
-        return stops[-1] if stops else None
+        return next((stop for stop in stops if stop is not None), None)
 
     def after_chunk(self, run: ActiveRun, iteration: int, metrics: dict[str, float]) -> Stop | None:
+        evaluated = any(name.startswith("evaluation") for name in metrics)
+        may_come_later = self.metric.startswith("evaluation") and not evaluated
+        if self.metric not in metrics and self.metric not in run.chunk and not may_come_later:
+            raise unknown_name("metric of this run", self.metric, metrics)
         return self._look(metrics)
 
     def _look(self, metrics: dict[str, float]) -> Stop | None:
-        if self.metric not in metrics:
-            raise unknown_name("metric of this run", self.metric, [m for m in metrics if m != "iteration"])
+        if (
+            self.metric not in metrics
+        ):  # not measured in these iterations, as evaluations are from time to time
+            return None
         self._recent.append(metrics[self.metric])
         if len(self._recent) < self.window:
             return None

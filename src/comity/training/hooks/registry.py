@@ -10,6 +10,8 @@ HOOKS = Registry(
     "hook",
     {
         "early-stop": Row(f"{_HERE}.early_stop:EarlyStop", "stops at a target, or when nothing improves"),
+        "evaluation": Row(f"{_HERE}.evaluation:Evaluation", "plays the players, and keeps the best"),
+        "time-limit": Row(f"{_HERE}.time_limit:TimeLimit", "stops after some minutes, to be resumed"),
         "checkpoints": Row(f"{_HERE}.checkpoints:Checkpoints", "the whole state, from time to time"),
         "finite-check": Row(f"{_HERE}.finite:FiniteCheck", "fails when a number is not finite"),
         "json-lines": Row(f"{_HERE}.trackers:JsonLines", "metrics in metrics.jsonl"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import jax
 from jaxtyping import PRNGKeyArray as Key
 
+from comity.core.agent import Player
 from comity.training.executors.base import Executor
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
@@ -39,11 +40,12 @@ def train_population(
     options: Options = DEFAULT_OPTIONS,
     command: str | None = None,
     report: JobReport | None = None,
+    start_from: str | Path | Player | None = None,
 ) -> dict[str, Run]:
     """Trains a population to its end and returns all its runs.
 
     Each run has a folder `out/NAME`; one that exists already is resumed, if it is of this experiment.
-    Without `out` the runs have no folders.
+    Without `out` the runs have no folders. Learners of runs with folders begin as the player `start_from`.
     """
     options.check()
     members = population.members(experiment)
@@ -51,7 +53,7 @@ def train_population(
     results: dict[str, Run] = {}
     generation = 0
     while members:
-        folders = _folders(members, out, command)
+        folders = _folders(members, out, command, start_from)
         jobs = [Job(member, folders.get(name), options) for name, member in members.items()]
         trained = dict(zip(members, executor.run(jobs, report), strict=True))
         results |= trained
@@ -60,11 +62,16 @@ def train_population(
     return results
 
 
-def _folders(members: Members, out: Path | None, command: str | None) -> dict[str, RunFolder]:
+def _folders(
+    members: Members, out: Path | None, command: str | None, start_from: str | Path | Player | None
+) -> dict[str, RunFolder]:
     """The folders of a generation: all that exist are checked before the first is created."""
     if out is None:
         return {}
     for name, experiment in members.items():
         if not RunFolder.is_free(out / name):
             RunFolder.open(out / name).require_same(experiment)
-    return {name: open_or_create(experiment, out / name, command) for name, experiment in members.items()}
+    return {
+        name: open_or_create(experiment, out / name, command, start_from)
+        for name, experiment in members.items()
+    }

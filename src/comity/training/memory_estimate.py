@@ -1,0 +1,95 @@
+"""What memory a run will take, from the shapes of its arrays: said before anything is allocated."""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+from jaxtyping import PyTree
+
+from comity.core.errors import ComityError
+from comity.core.files import key_numbers
+from comity.core.free_memory import free_memory, gigabytes
+from comity.play.rollout import rollout
+from comity.training import loop
+from comity.training.experiment import Experiment
+
+
+class MemoryEstimate(NamedTuple):
+    """Bytes that a run takes at least, part by part; what networks compute in between comes on top."""
+
+    rollout: int  # what was played in one iteration, and the same again as the learners read it
+    learners: int  # parameters, optimisers, statistics
+    replay: int  # memories of earlier rollouts
+    opponents: int  # past selves
+    games: int  # the games under way, and memories of those who play
+    checkpoint: int  # a copy of all but the rollout, while it is written
+
+    @property
+    def total(self) -> int:
+        """All that is there at one time: a rollout is over when a checkpoint is written."""
+        state = self.learners + self.replay + self.opponents + self.games
+        return state + max(self.rollout, self.checkpoint)
+
+    def to_data(self) -> dict[str, int]:
+        """The parts and their sum as JSON data, in bytes."""
+        return {**self._asdict(), "at_least": self.total}
+
+    def __str__(self) -> str:
+        parts = sorted(((size, name) for name, size in self._asdict().items() if size), reverse=True)
+        named = ", ".join(f"{name} {gigabytes(size)}" for size, name in parts)
+        return f"at least {gigabytes(self.total)} of memory ({named})"
+
+    def check(self) -> None:
+        """Raises, with the number, if there is not so much memory."""
+        free = free_memory()
+        if free is not None and self.total > free:
+            raise ComityError(
+                f"This run would take {self}, and {gigabytes(free)} are free: {self._advice()} would help."
+            )
+
+    def _advice(self) -> str:
+        largest = max(self._asdict(), key=self._asdict().__getitem__)
+        return {
+            "rollout": "a smaller batch, unroll or game",
+            "games": "a smaller batch or game",
+            "learners": "a smaller network",
+            "opponents": "fewer past selves (--opponents.capacity)",
+            "replay": "a smaller memory.capacity",
+            "checkpoint": "a smaller memory.capacity, batch or network",
+        }[largest]
+
+
+def estimate_memory(experiment: Experiment) -> MemoryEstimate:
+    """The memory of a run, by tracing its start and one rollout; nothing is allocated."""
+    try:
+        state, played = jax.eval_shape(lambda: _start_and_play(experiment))
+    except (OverflowError, MemoryError):
+        raise ComityError(
+            f"A batch of {experiment.batch} games of this size for {experiment.unroll} steps has more "
+            f"numbers than can be counted: choose a smaller batch, unroll or game."
+        ) from None
+    parts: dict[str, Any] = {
+        "learners": state.learners,
+        "replay": state.memories,
+        "opponents": state.pool,
+        "games": (state.envs, state.returns),
+    }
+    sizes = {name: _size(part) for name, part in parts.items()}
+    largest = max((_size(one) for one in played), default=0)
+    return MemoryEstimate(rollout=2 * largest, checkpoint=2 * sum(sizes.values()), **sizes)
+
+
+def _start_and_play(experiment: Experiment) -> tuple[loop.RunState, list[PyTree]]:
+    state = loop.start(experiment)
+    lineups = loop.first_lineups(experiment, state)
+    played = [
+        rollout(experiment.game, lineup.occupants, env, jax.random.key(0), experiment.unroll)[0]
+        for lineup, env in zip(lineups, state.envs, strict=True)
+    ]
+    return state, played
+
+
+def _size(tree: PyTree) -> int:
+    """Bytes of all arrays; random keys as the numbers behind them."""
+    plain = jax.eval_shape(lambda tree: [key_numbers(leaf) for leaf in jax.tree.leaves(tree)], tree)
+    return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in plain)
