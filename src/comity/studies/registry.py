@@ -31,6 +31,7 @@ STUDIES = Registry(
         "harvest-strangers": Row(
             f"{_HERE}.harvest_strangers:HarvestStrangers", "strangers there, and what defence is worth"
         ),
+        "harvest-defence": Row(f"{_HERE}.harvest_defence:HarvestDefence", "what learns to defend it"),
         "harvest-scripted": Row(
             f"{_HERE}.harvest_scripted:HarvestScripted", "Commons Harvest with scripted players"
         ),

@@ -1,0 +1,199 @@
+"""What learns to defend a commons: five seats that learn among two strangers, one thing changed at a time.
+
+Episodes of 1,000 steps in rollouts of 200, strangers in the last two seats, planes, a GRU of 32.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from comity.core.errors import unknown_name
+from comity.evaluate.commons import play_commons
+from comity.evaluate.statistics import bootstrap_mean
+from comity.evaluate.strangers import FOCAL, KINDS
+from comity.play.most_likely import most_likely
+from comity.play.zoo import zoo_recipe
+from comity.report import html
+from comity.studies.base import RESULTS, Results, Study, Table
+from comity.studies.focal_harvest import GAME, LENGTH
+from comity.studies.harvest_strangers import encounters, strangers_game
+from comity.studies.progress import Progress, silent
+from comity.studies.training import Experiment, Trained, train
+
+SEATS = 7
+ALONE = 4  # episodes of seven copies
+# Shared pay within the five: an oracle of a team. Strangers are paid for themselves.
+SHARED = [[float(i == j or (i < FOCAL and j < FOCAL)) for j in range(SEATS)] for i in range(SEATS)]
+# A greedy walker with 80% random moves: weak enough to be beaten while nothing is learned yet.
+WEAK = {"name": "stranger", "blunders": {"start": 0.8, "end": 0.8, "over": 0.7}, "plenty": 122}
+HARDER = {
+    **WEAK, "blunders": {"start": 0.8, "end": 0.5, "over": 0.7}, "zappers": 0.5, "variety": 0.1,
+}  # fmt: skip
+PUBLISHED = {"weight": 1.0, "past": {"name": "averaged"}, "past_lambda": 0.95, "opponent_lambda": 0.95}
+TERM = {**PUBLISHED, "lasting": True}
+KIND = {**TERM, "goodwill": 1.0}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "shared pay": {"pay": "shared"},
+    "shared pay, identity": {"pay": "shared", "identity": "seat"},
+    "shared pay, harder strangers": {"pay": "shared", "strangers": HARDER, "iterations": 1200},
+    "shared pay, low entropy": {"pay": "shared", "entropy": 0.004},
+    "own pay": {},
+    "own pay, low entropy": {"entropy": 0.004},
+    "alignment": {"term": TERM},
+    "alignment with fellows": {"term": TERM, "align_with": "team"},
+    "alignment with fellows, goodwill": {"term": KIND, "align_with": "team"},
+    "alignment by culprit, identity": {"term": {**KIND, "attributed": True}, "identity": "seat"},
+}
+HEADINGS = (
+    "five learners", "zappers", "pacifists", "normalised: mean", "best", "seeds", "drawn",
+    "hits on fellows, on strangers", "factor below 0", "alone: collective", "alone: bushes", "CPU-seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HarvestDefence(Study):
+    """Learners among strangers in Commons Harvest, one thing changed at a time."""
+
+    variant: str = ""  # one row of the table alone; by default all
+    seeds: int = 1  # how many seeds of each
+    episodes: int = 8  # of each player among strangers of each kind
+
+    name = "harvest-defence"
+    title = "Learning to defend a commons"
+    note = (
+        "Trained with scripted strangers in the last two seats, measured among the stand-ins of "
+        "harvest-strangers; 0 is random, 1 an exploiter, as published. Players do what is most likely, "
+        "but in the column `drawn`. Hits are in 100 steps of a seat, among zappers. Identity: planes show "
+        "who is who by seat. One seed says little."
+    )
+    needs = "4 to 8 CPU-minutes a seed"
+    committed = RESULTS / "harvest-defence.json"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant and self.variant not in VARIANTS:
+            raise unknown_name("variant", self.variant, list(VARIANTS))
+
+    def run(self, out: Path, from_committed: bool = False, progress: Progress = silent) -> Results:
+        """Trains what is missing, and measures each player among strangers and alone."""
+        if from_committed:
+            return self.committed_results()
+        rows = []
+        for label in [self.variant] if self.variant else list(VARIANTS):
+            place = out / "runs" / label.replace(", ", "-").replace(" ", "-")
+            experiment = defence_experiment(**VARIANTS[label])
+            trained = train(experiment, range(self.seeds), place, self.command(), progress, label)
+            measured = [measure(seed, VARIANTS[label], self.episodes) for seed in trained]
+            rows.append({"player": label, "settings": VARIANTS[label], "seeds": measured})
+        return {**self.about(), "rows": rows}
+
+    def summary(self, results: Results) -> list[Table | str]:
+        """One row for each variant."""
+        rows = [_cells(row) for row in results["rows"]]
+        return [Table("Five learners among two strangers, each player's return", HEADINGS, rows), self.note]
+
+    def page(self, results: Results, out: Path) -> Path:
+        """The table."""
+        table, *_ = self.summary(results)
+        assert isinstance(table, Table)
+        part = html.section(table.title, table.html())
+        return self.write_page(results, out, self.note, [part])
+
+
+def defence_experiment(
+    pay: str = "own",
+    identity: str = "none",
+    strangers: dict[str, Any] = WEAK,
+    term: dict[str, Any] | None = None,
+    align_with: str = "everybody",
+    entropy: float | None = None,
+    iterations: int = 900,
+) -> Experiment:
+    """Five seats that learn by PPO, or with a term Proximal Advantage Alignment, among two strangers."""
+    base = zoo_recipe(GAME, "ppo")
+    game: dict[str, Any] = {**base["game"], "horizon": LENGTH, "identity": identity}
+    if pay == "shared":
+        game = {"name": "shared-reward", "game": game, "others": 1.0, "weights": SHARED}
+    agent: dict[str, Any] = base["agents"][0] if term is None else _aligned(term, align_with)
+    if entropy is not None:  # constant, instead of falling from .02 to .004
+        learner = agent if term is None else agent["learner"]
+        learner["entropy_coef"], learner["schedule"]["final_entropy"] = entropy, 1.0
+    return Experiment.from_data(
+        {
+            **base,
+            "game": game,
+            "agents": [agent, strangers],
+            "seating": [list(range(FOCAL)), list(range(FOCAL, SEATS))],
+            "matchmaker": {"name": "self-play"},
+            "iterations": iterations,
+        }
+    )
+
+
+def _aligned(term: dict[str, Any], align_with: str) -> dict[str, Any]:
+    """The published settings where they do not depend on the size of the network."""
+    own: dict[str, Any] = zoo_recipe(GAME, "proximal-adalign")["agents"][0]
+    learner = own["learner"]
+    critic = {**learner["critic"], "td_lambda": 0.95}
+    published = {"discount": 0.99, "clip_ratio": 0.1, "normalise_advantages": "batch"}
+    learner = {**learner, **published, "critic": critic}
+    return {
+        **own,
+        "learner": learner,
+        "term": term,
+        "opponent_values": {"name": "own-view", "learn_from": "all", "align_with": align_with},
+    }
+
+
+def measure(trained: Trained, settings: dict[str, Any], episodes: int) -> dict[str, Any]:
+    """A trained seed among strangers and alone, and what its run logged at the end."""
+    game = strangers_game(settings.get("identity", "none"))
+    player = trained.player()
+    alone = play_commons(game, (most_likely(player),) * SEATS, ALONE, LENGTH)
+    last = trained.metrics()[-1]
+    logged = ("past_negative", "opponent_explained_variance", "entropy")
+    return {
+        **encounters(game, player, episodes),
+        "drawn": encounters(game, player, episodes, deterministic=False),
+        "alone": {
+            "collective": round(float(alone.collective.mean()), 1),
+            "bushes": round(float(alone.bushes.mean()), 2),
+        },
+        "logged": {name: round(float(x), 3) for name, x in last.items() if name.endswith(logged)},
+        "cpu_seconds": trained.metadata().get("cpu_seconds"),
+    }
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    seeds = row["seeds"]
+    scores = np.asarray([seed["score"] for seed in seeds])
+    interval = bootstrap_mean(scores)
+    spread = f" [{interval.low:.2f}, {interval.high:.2f}]" if len(seeds) > 1 else ""
+
+    def mean(*path: str) -> float:
+        found = []
+        for seed in seeds:
+            value: Any = seed
+            for name in path:
+                value = value[name]
+            found.append(float(value))
+        return float(np.mean(found))
+
+    negative = [x for seed in seeds for name, x in seed["logged"].items() if name.endswith("past_negative")]
+    hits = ("kinds", "zappers", "hits_in_100_steps")
+    costs = [seed["cpu_seconds"] for seed in seeds]
+    return [
+        row["player"],
+        *(f"{mean('kinds', kind, 'focal'):.1f} ({mean('kinds', kind, 'strangers'):.1f})" for kind in KINDS),
+        f"{interval.mean:.2f}{spread}",
+        f"{scores.max():.2f}",
+        " ".join(f"{x:.2f}" for x in scores),
+        f"{mean('drawn', 'score'):.2f}",
+        f"{mean(*hits, 'focal on focal'):.2f}, {mean(*hits, 'focal on strangers'):.2f}",
+        f"{np.mean(negative):.2f}" if negative else "",
+        f"{mean('alone', 'collective'):.0f}",
+        f"{mean('alone', 'bushes'):.1f}",
+        " ".join("-" if x is None else f"{x:.0f}" for x in costs),
+    ]
