@@ -1,26 +1,21 @@
 """`comity league GAME PLAYER PLAYER ...`: a head-to-head matrix with confidence intervals."""
 
-import dataclasses
 import json
 import math
 import sys
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from comity.api import league
-from comity.cli.parser import parse_arguments
+from comity.cli.seating import parse, split_label
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.evaluate.league import League
 from comity.evaluate.standing import standings
-from comity.play.specs import game_class
 
 WIDE = 1000  # columns where nobody looks: a file or another program
 USAGE = """usage: comity league GAME PLAYER [PLAYER ...] [options]
@@ -53,7 +48,7 @@ def run(name: str, arguments: list[str]) -> int:
     if not names:
         print(USAGE)
         return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
-    settings = _parse(names[0], arguments)
+    settings = parse(Settings, name, names[0], arguments)
     if len(names) < 2:
         raise ComityError(
             f"A league needs at least one player, as in comity league {names[0]} random: comity league "
@@ -76,29 +71,11 @@ def run(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _parse(game_name: str, arguments: list[str]) -> Any:
-    game, given = game_class(game_name)
-    # A field, not a base class: the comments of a class made here would not be found for the help.
-    fields: list[tuple[str, Any, Any]] = [
-        ("own", Annotated[Settings, tyro.conf.arg(name="")], field(default_factory=Settings)),
-        ("game", game, field(default_factory=partial(game, **given))),
-    ]
-    together = dataclasses.make_dataclass("Together", fields)
-    together.__doc__ = Settings.__doc__
-    parsed: Any = parse_arguments(together, arguments, f"comity league {game_name} PLAYER ...")
-    return SimpleNamespace(**vars(parsed.own), **vars(parsed))
-
-
 def _sources(given: list[str]) -> dict[str, str]:
     """What each player is called, and where it is."""
     sources: dict[str, str] = {}
     for source in given:
-        label, separator, rest = source.partition("=")
-        if not separator:
-            in_zoo = source.startswith("zoo:")
-            label, rest = source if in_zoo else Path(source).name or source, source
-        if not label or not rest:
-            raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
+        label, rest = split_label(source)
         if label in sources:
             raise ComityError(f"Two players are called {label!r}: give them names, as in first={source}.")
         sources[label] = rest

@@ -79,6 +79,16 @@ def no_players(command: str, game_name: str) -> ComityError:
     )
 
 
+def split_label(source: str) -> tuple[str, str]:
+    """What a player is called, and where it is, from PLAYER or NAME=PLAYER."""
+    label, separator, rest = source.partition("=")
+    if not separator:
+        label, rest = source if source.startswith("zoo:") else Path(source).name or source, source
+    if not label or not rest:
+        raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
+    return label, rest
+
+
 def seat_named(
     sources: Sequence[str], game: Environment, seats: Sequence[int] | None = None
 ) -> tuple[tuple[str, ...], PerSeat[Player]]:
@@ -92,11 +102,7 @@ def seat_named(
     chosen = list(sources) * (len(places) if len(sources) == 1 else 1)
     names, players = [], []
     for place, source in zip(places, chosen, strict=True):
-        label, separator, rest = source.partition("=")
-        if not separator:
-            label, rest = source if source.startswith("zoo:") else Path(source).name or source, source
-        if not label or not rest:
-            raise ComityError(f"{source!r} is not a player: it must be PLAYER or NAME=PLAYER.")
+        label, rest = split_label(source)
         names.append(label)
         players.append(load_player(rest, game, place))
     return tuple(names), tuple(players)
