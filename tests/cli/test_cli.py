@@ -143,7 +143,7 @@ BAD_INPUT = [
     ("league prisoners-dilemma random --horizon 0", "horizon = 0 is not possible: it must be at least 1."),
     ("league prisoners-dilemma random --epsodes 5", "--episodes"),
     ("report nowhere", "nowhere does not exist: a report is about a run folder or a league's JSON file."),
-    ("report .", "is neither a run folder nor a folder of seeds"),
+    ("report .", "is neither a run folder nor a folder of runs"),
     ("report RUN/config.json", "config.json is not a league"),
     ("report RUN/players/player.safetensors", "cannot be read as a league"),
     ("games --jsn", "--json"),
