@@ -88,5 +88,7 @@ def shown(metrics: Mapping[str, Any]) -> str:
         if name == "episode_return":
             found.append(f"return {value:.4g}")
         elif name.startswith("evaluation/"):
-            found.append(f"{name.removeprefix('evaluation/')} {value:.3f}")
+            opponent = name.removeprefix("evaluation/")
+            earned = metrics.get(f"evaluation_return/{opponent}")  # where episodes differ in length
+            found.append(f"{opponent} {value:.3f}" if earned is None else f"{opponent} {earned:.4g}")
     return ", ".join(found)
