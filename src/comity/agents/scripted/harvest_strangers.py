@@ -1,6 +1,6 @@
 """Selfish strangers of Commons Harvest: stand-ins for trained exploiters, of any strength.
 
-Melting Pot seats five copies of an evaluated player with two trained exploiters, which are not distributed.
+Melting Pot seats five copies of an evaluated player with two trained exploiters.
 These walk to the nearest apple, and make blunders where few are left; how often was fitted to what is known
 of trained ones. A perfect walker bares the map whatever five others do.
 """
