@@ -147,7 +147,7 @@ BAD_INPUT = [
     ("report RUN/config.json", "config.json is not a league"),
     ("report RUN/players/player.safetensors", "cannot be read as a league"),
     ("games --jsn", "--json"),
-    ("completion tcsh", "one of bash, zsh, fish"),
+    ("completion tcsh", "one of bash, fish, zsh"),
 ]
 
 

@@ -32,12 +32,12 @@ REFUSED = {
     "": "PATH is missing: comity it --help lists all options.",
     "a --nmber 3": "There is no option --nmber. Did you mean --number?",
     "a --size.with=3": "There is no option --size.with. Did you mean --size.width?",
-    "a --xyz": "There is no option --xyz. Comity it --help lists all options.",
+    "a --xyz": "There is no option --xyz: comity it --help lists all options.",
     "a b": "'b' is one argument too many: comity it --help lists all options.",
     "a --number": "--number needs a value: comity it --help lists all options.",
     "a --number x": "--number = 'x' is not possible: it must be a whole number.",
     "a --share x": "--share = 'x' is not possible: it must be a number.",
-    "a --kind big": "--kind = 'big' is not possible: it must be one of small, large.",
+    "a --kind big": "--kind = 'big' is not possible: it must be one of large, small.",
     "a --pair 1": "--pair needs a value: comity it --help lists all options.",
 }
 

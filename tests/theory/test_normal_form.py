@@ -68,6 +68,26 @@ def test_mixed_dominance_needs_a_mixture():
     assert ((found.by @ game.payoffs[0]) > game.payoffs[0][2]).all()
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_an_action_that_is_worse_by_little_is_dominated(scale, shift):
+    """By 1e-9 of 1 it is named, strictly or weakly; by rounding it is not, and neither are equal actions."""
+    table = np.array([[1.0, 2.0], [1.0 - 1e-9, 2.0 - 1e-9], [0.3, 5.0]])
+    weakly = np.array([[1.0, 2.0], [1.0, 2.0 - 1e-9], [0.3, 5.0]])
+    rounded = np.array([[0.3, 2.0], [0.1 + 0.2 - 1e-16, 2.0], [0.3, 2.0]])
+    for payoffs, strict, found in ((table, True, [1]), (weakly, True, []), (weakly, False, [1]),
+                                   (rounded, True, []), (rounded, False, [])):  # fmt: skip
+        game = NormalFormGame(np.stack([scale * (payoffs + shift)] * 2))
+        assert [d.action for d in dominated_actions(game, 0, strict)] == found
+
+
+def test_a_mixture_that_gains_little_dominates():
+    """Half and half of the first two earns 1e-9 more than the third; exactly as much is not enough."""
+    for gain, found in ((1e-9, [2]), (0.0, [])):
+        row = np.array([[1.0, 0.0], [0.0, 1.0], [0.5 - gain, 0.5 - gain]])
+        assert [d.action for d in dominated_actions(NormalFormGame(np.stack([row, row])), 0)] == found
+
+
 def test_weak_dominance_is_not_strict():
     game = NormalFormGame.from_bimatrix([[1, 1], [1, 0]], np.zeros((2, 2)))
     assert dominated_actions(game, 0, strict=True) == []

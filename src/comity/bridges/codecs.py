@@ -99,7 +99,10 @@ class Numbers(Codec):
     def write(self, value: Any, into: list[np.ndarray], path: str) -> None:
         array = np.asarray(value)
         if array.shape != self.own_shape:
-            raise ComityError(f"{path} has the shape {array.shape}, but its space says {self.own_shape}.")
+            raise ComityError(
+                f"{path} has the shape {array.shape}, but its space says {self.own_shape}: one of both must "
+                f"change."
+            )
         into[0][...] = np.moveaxis(array, 2, 0) if self.image else array
         if not np.isfinite(into[0]).all():
             raise ComityError(f"{path} holds a number that is not finite.")

@@ -57,7 +57,8 @@ class HostGame(Environment):
         require(self.workers is None or self.workers >= 0, "workers", self.workers, "at least 0")
         require(self.length is None or self.length >= 1, "length", self.length, "at least 1")
         for argument in self.arguments:
-            require("=" in argument, "arguments", argument, "name=value, such as N=3")
+            name, _, value = argument.partition("=")
+            require(name.isidentifier() and bool(value), "arguments", argument, "name=value, such as N=3")
 
     @property
     def horizon(self) -> int | None:

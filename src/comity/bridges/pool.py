@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from comity.bridges.adapters import HostSeat
-from comity.bridges.slices import Arrays, EnvSlice, arrays_in, size_of
-from comity.bridges.sources import Source, maker
+from comity.bridges.slices import Arrays, EnvSlice, arrays_in, size_of, try_step
+from comity.bridges.sources import Source, failure, maker
 from comity.core.errors import ComityError
 
 MAX_BATCHES = 4  # batches kept at once; the one not used for longest goes
@@ -167,12 +167,19 @@ class Pool:
         self._workers.clear()
 
     def _probe(self) -> tuple[tuple[HostSeat, ...], bool]:
-        """The seats, and whether some of them wait while others act."""
-        probe = self._make()
-        probe.close()
-        names = [seat.name for seat in probe.seats]
-        if len(set(names)) != len(names) or not names:
-            raise ComityError(f"{self._source.name} needs agents with different names, not {names}.")
+        """The seats, and whether some of them wait while others act.
+
+        One step is tried, so that an environment that cannot be played is refused before a run begins.
+        """
+        try:
+            probe = self._make()
+            names = [seat.name for seat in probe.seats]
+            if len(set(names)) != len(names) or not names:
+                listed = ", ".join(names) or "none"
+                raise ComityError(f"{self._source.name} needs agents with different names: it has {listed}.")
+            try_step(probe, self._source.name)
+        except Exception as error:
+            raise failure(self._source.name, error) from None
         return probe.seats, probe.turns
 
     def _batch(self, batch_id: int, batch: int) -> HostBatch:
@@ -222,11 +229,8 @@ class Pool:
         if found.local is not None:
             try:
                 getattr(found.local, what)()
-            except ComityError:
-                raise
             except Exception as error:
-                message = f"{self._source.name} failed: {type(error).__name__}: {error}"
-                raise ComityError(message) from error
+                raise failure(self._source.name, error) from error
 
     def _wait(self, workers: tuple[Worker, ...]) -> None:
         """Hears every worker out, so that none is left with an answer that nobody read.

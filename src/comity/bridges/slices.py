@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from comity.bridges.adapters import Adapter, HostSeat
-from comity.bridges.codecs import Leaf
+from comity.bridges.codecs import Leaf, WithMask
 from comity.core.errors import ComityError
 
 
@@ -77,7 +77,7 @@ class EnvSlice:
         last: int,
         name: str,
     ) -> None:
-        self._arrays, self._slots = arrays, range(first, last)
+        self._arrays, self._slots, self._name = arrays, range(first, last), name
         self._adapters = {slot: make() for slot in self._slots}
         for adapter in self._adapters.values():
             _check_same_seats(seats, adapter.seats, name)
@@ -128,10 +128,22 @@ class EnvSlice:
         for seat, value, leaves in zip(self._adapters[slot].seats, obs, self._arrays.obs, strict=True):
             own = _at(leaves, slot)
             if value is not None:
-                seat.sees.write(value, own, f"what {seat.name} sees")
+                seat.sees.write(value, own, f"{self._name}: what {seat.name} sees")
             else:
                 for leaf in own:
                     leaf[...] = leaf.dtype == np.bool_
+
+
+def try_step(adapter: Adapter, name: str) -> None:
+    """Plays the first step of an episode, by the first legal choices, and closes the environment."""
+    arrays = arrays_in(bytearray(size_of(adapter.seats, 1)), adapter.seats, 1)
+    alone = EnvSlice(lambda: adapter, adapter.seats, arrays, 0, 1, name)
+    alone.reset()
+    for seat, seen, chosen in zip(adapter.seats, arrays.obs, arrays.action, strict=True):
+        if isinstance(seat.sees, WithMask):
+            chosen[0][...] = int(seen[-1][0].argmax())
+    alone.step()
+    alone.close()
 
 
 def _at(leaves: list[np.ndarray], slot: int) -> list[np.ndarray]:

@@ -2,7 +2,10 @@
 
 import importlib.util
 import json
+import os
+import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from comity.bridges.adapters import Adapter, Parallel, Single
@@ -12,6 +15,15 @@ from comity.core.errors import ComityError
 from comity.core.trust import find_function
 
 KNOWN = ("pettingzoo", "mpe2", "gymnasium")  # packages that may be named in files
+
+
+def failure(name: str, error: Exception) -> ComityError:
+    """An error of somebody else's code in one sentence, with the place where it was raised."""
+    if isinstance(error, ComityError):
+        return error
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(where.filename)}, line {where.lineno}"
+    return ComityError(f"{name} failed: {type(error).__name__}: {' '.join(str(error).split())} ({place}).")
 
 
 class Source(NamedTuple):
@@ -40,10 +52,7 @@ def maker(source: Source) -> Callable[[], Adapter]:
     make = _find(source)
 
     def environment() -> Adapter:
-        try:
-            made = make(**arguments)
-        except TypeError as error:
-            raise ComityError(f"{source.name} cannot be made: {error}.") from None
+        made = _made(source.name, make, arguments)
         if is_turn_based(made):
             return TurnBased(made, source.name)
         if hasattr(made, "possible_agents"):
@@ -58,15 +67,33 @@ def maker(source: Source) -> Callable[[], Adapter]:
     return environment
 
 
+def _made(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What a function of somebody else's makes of arguments."""
+    try:
+        return make(**arguments)
+    except TypeError as error:
+        raise ComityError(
+            f"{name} cannot be made with {_words(arguments)}: {error}; arguments are given as in "
+            f"--game.arguments size=3."
+        ) from None
+    except Exception as error:
+        raise failure(name, error) from None
+
+
+def _words(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items()) or "no arguments"
+
+
 def _gymnasium(name: str, arguments: dict[str, Any]) -> Any:
     import gymnasium
 
     if ":" in name:
         raise ComityError(f"Gymnasium environments are named without a module: {name.rsplit(':', 1)[1]}.")
     try:
-        return gymnasium.make(name, **arguments)
+        gymnasium.spec(name)
     except gymnasium.error.Error as error:
         raise ComityError(f"Gymnasium has no environment {name!r}: {error}") from None
+    return _made(name, partial(gymnasium.make, name), arguments)
 
 
 def _find(source: Source) -> Callable[..., Any]:

@@ -5,12 +5,10 @@ import json
 import mmap
 import os
 import sys
-import traceback
 from typing import Any
 
 from comity.bridges.slices import EnvSlice, arrays_in
-from comity.bridges.sources import Source, maker
-from comity.core.errors import ComityError
+from comity.bridges.sources import Source, failure, maker
 
 
 def main() -> int:
@@ -27,12 +25,8 @@ def main() -> int:
             order = json.loads(line)
             try:
                 found = _carry_out(order, slices, source)
-            except ComityError as error:
-                answer({"error": str(error)})
             except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                place = f"{os.path.basename(where.filename)}, line {where.lineno}"
-                answer({"error": f"{source.name} failed: {type(error).__name__}: {error} ({place})"})
+                answer({"error": str(failure(source.name, error))})
             else:
                 answer(found)
     for part in slices.values():

@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints. Each command is a module; `main` picks one."""
 
 import importlib
+import os
 import sys
 
 from comity.core.errors import ComityError, unknown_name
@@ -23,6 +24,8 @@ COMMANDS = {
     "doctor": ("comity.cli.doctor", "versions, devices, caches and a short test of this installation"),
     "completion": ("comity.cli.completion", "shell completion for bash, zsh or fish"),
 }
+
+WITHOUT_DEVICES = ("games", "agents", "zoo", "doctor", "completion")  # what computes nothing
 
 USAGE = "usage: comity COMMAND ...   (comity COMMAND --help explains one)"
 
@@ -48,10 +51,17 @@ def run(arguments: list[str]) -> int:
     try:
         if name not in COMMANDS:
             raise unknown_name("command", name, COMMANDS)
+        if name not in WITHOUT_DEVICES and os.environ.get("JAX_PLATFORMS", "") not in ("", "cpu"):
+            from comity.core.compilation import check_platform
+
+            check_platform()
         command = importlib.import_module(COMMANDS[name][0])
         return int(command.run(name, arguments[1:]))
     except ComityError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print("error: There is not enough memory for this: smaller settings would work.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

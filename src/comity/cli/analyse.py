@@ -47,6 +47,7 @@ def run(name: str, arguments: list[str]) -> int:
     """Analyses a league."""
     settings = parse_arguments(Settings, arguments or ["--help"], "comity analyse")
     require(settings.resamples >= 0, "resamples", settings.resamples, "at least 0")
+    require(0 <= settings.seed < 2**31, "seed", settings.seed, "between 0 and 2147483647")
     require(settings.iterations >= 1, "iterations", settings.iterations, "at least 1")
     league = read_league(settings.source)
     report = analyse(league, settings.resamples, settings.seed)

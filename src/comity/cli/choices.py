@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import tyro
 
-from comity.core.errors import unknown_name
+from comity.core.errors import ComityError, unknown_name
 from comity.core.registry import Registry
 from comity.core.settings import options_of
 from comity.core.trust import name_or_path, trust
@@ -83,4 +83,7 @@ def _chosen(name: str, flag: str, options: Registry, optional: bool) -> Any:
         trust(name)
     elif name not in options:
         raise unknown_name(f"{options.kind} for --{flag}", name, [*options.rows(), *([NONE] * optional)])
-    return options.load(name)()
+    cls = options.load(name)
+    if getattr(cls, "options", None) is not options:
+        raise ComityError(f"--{flag} {name}: the class {cls.__name__} is no {options.kind} of Comity's.")
+    return cls()

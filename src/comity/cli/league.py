@@ -12,7 +12,7 @@ from rich.table import Table
 
 from comity.api import league
 from comity.cli.seating import parse, split_label
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
 from comity.core.files import write_atomically
 from comity.evaluate.league import League
 from comity.evaluate.standing import standings
@@ -54,6 +54,7 @@ def run(name: str, arguments: list[str]) -> int:
             f"A league needs at least one player, as in comity league {names[0]} random: comity league "
             f"--help says more."
         )
+    require(0 <= settings.seed < 2**31, "seed", settings.seed, "between 0 and 2147483647")
     found = _play(settings, _sources(names[1:]))
     if settings.csv is not None:
         found.save_csv(settings.csv)

@@ -70,7 +70,7 @@ def _sentence(box: str, known: set[str], program: str) -> str:
     if found := re.match(r"Missing value for argument '(.*?)'", text):
         return f"{found[1]} needs a value: {more}"
     if found := re.match(r"invalid choice (.*) for argument '(.*?)'. Expected one of (\(.*\)).?$", text):
-        choices = [str(choice) for choice in ast.literal_eval(found[3])]
+        choices = sorted(str(choice) for choice in ast.literal_eval(found[3]) if choice != "None")
         return str(bad_value(found[2], found[1].strip("'"), f"one of {', '.join(choices)}"))
     if found := re.match(r"Missing from .*?: (\S+)", text):
         return f"{found[1]} is missing: {more}"

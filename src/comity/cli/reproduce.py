@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from comity.cli.parser import parse_arguments
+from comity.core.errors import ComityError
 from comity.core.files import write_json
 from comity.studies.registry import STUDIES, study_class
 
@@ -43,6 +44,8 @@ def run(name: str, arguments: list[str]) -> int:
     chosen, *rest = arguments
     settings, study = _parse(chosen, rest)
     out = settings.out or Path("reproduce") / study.name
+    if out.exists() and not out.is_dir():
+        raise ComityError(f"--out {out} is a file: a folder of runs, figures and the page would work.")
     results = study.run(out, settings.from_committed, _progress(settings.json))
     write_json(out / "results.json", results)
     page = study.page(results, out)

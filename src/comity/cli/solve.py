@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from comity.cli.parser import parse_arguments
-from comity.core.errors import ComityError, unknown_name
+from comity.core.errors import ComityError, require, unknown_name
 from comity.core.files import write_atomically
 from comity.games.registry import GAMES
 from comity.theory import analysis, pictures
@@ -26,6 +27,7 @@ from comity.theory.readers import read_coalitions, read_game
 
 SUFFIXES = (".csv", ".json", ".nfg")
 PICTURES = (".png", ".svg", ".pdf")
+MANY_PROFILES = 1_000  # games this large say what they are being asked for
 MOST_ROWS = 24  # of a printed table; --json has them all
 
 
@@ -42,9 +44,10 @@ class Settings:
     source: tyro.conf.Positional[Annotated[str, tyro.conf.arg(metavar="FILE|NAME")]]
     coalition: bool = False  # the file holds a cooperative game: what each coalition is worth
     json: bool = False  # print JSON for a program instead of tables
-    picture: Path | None = None  # draw the game to this file: .png, .svg or .pdf
-    # what to draw: best-response curves or the replicator flow (2 x 2), the payoff region (2 players)
+    picture: Path | None = None  # draw the game to this file: .png, .svg or .pdf; by default GAME-DRAW.png
+    # best-response curves (2 x 2), the payoff region (2 players), or the replicator flow (2 x 2, 3 x 3)
     draw: Literal["responses", "region", "flow"] | None = None
+    seconds: float = 60.0  # what takes longer than this in all is left out, with a note
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -54,15 +57,32 @@ def run(name: str, arguments: list[str]) -> int:
     settings = _parse(arguments)
     if settings.coalition:
         return _solve_coalitions(settings)
+    require(settings.seconds > 0, "seconds", settings.seconds, "above 0")
     game = _game(settings)
-    report = analysis.analyse_game(game)
-    if settings.picture is not None:
-        save_picture(_figure(game, settings.draw), settings.picture)
+    picture = settings.picture
+    if picture is None and settings.draw is not None:
+        picture = Path(f"{Path(settings.source).stem}-{settings.draw}.png")
+    if picture is not None:
+        save_picture(_figure(game, settings.draw), picture)
+    report = analysis.analyse_game(game, settings.seconds, _progress(game))
     if settings.json:
         print(json.dumps(report | {"payoffs": game.payoffs.tolist()}, allow_nan=False))
     else:
         print_game(game, report)
+        if picture is not None:
+            print(picture)
     return 0
+
+
+def _progress(game: NormalFormGame) -> analysis.Progress:
+    """Says on standard error what a large game is being asked for; small ones take no time."""
+    started = time.monotonic()
+
+    def say(stage: str) -> None:
+        if game.num_profiles >= MANY_PROFILES:
+            print(f"{time.monotonic() - started:5.1f} s: {stage}", file=sys.stderr, flush=True)
+
+    return say
 
 
 def _parse(arguments: list[str]) -> Any:
@@ -125,8 +145,8 @@ def stage_game(name: str, game: Any) -> NormalFormGame:
 
 
 def _solve_coalitions(settings: Any) -> int:
-    if settings.picture is not None:
-        raise ComityError("--picture draws games of two players: leave it out for a cooperative game.")
+    if settings.picture is not None or settings.draw is not None:
+        raise ComityError("Pictures are of games of two players: leave out --picture and --draw.")
     if not Path(settings.source).exists() and not Path(settings.source).suffix:
         raise ComityError(
             f"There is no file {settings.source}: --coalition takes a .json file such as "
@@ -148,7 +168,7 @@ def _figure(game: NormalFormGame, draw: str | None) -> Any:
     if draw == "responses" or (draw is None and game.num_actions == (2, 2)):
         return pictures.draw_best_responses(game)
     if draw == "flow":
-        return pictures.draw_phase_portrait(game)
+        return pictures.draw_flow(game)
     return pictures.draw_payoff_region(game, analysis.find_equilibria(game, []))
 
 

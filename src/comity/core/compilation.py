@@ -8,7 +8,9 @@ import equinox as eqx
 import jax
 
 from comity.core.cache import cache_folder, cache_is_on
+from comity.core.errors import ComityError
 
+PLATFORMS = "JAX_PLATFORMS"
 LEVEL = "xla_backend_optimization_level"
 
 
@@ -22,6 +24,18 @@ def compiled(function: Callable[..., Any], once: bool = False, **options: Any) -
         options["compiler_options"] = {LEVEL: 0 if once else 1}
     jitted: Callable[..., Any] = eqx.filter_jit(function, **options)
     return jitted
+
+
+def check_platform() -> None:
+    """Raises if JAX_PLATFORMS names only devices that this machine, or this JAX, does not have."""
+    named = os.environ.get(PLATFORMS, "")
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError):  # JAX fails by an assertion for cuda without its plug-in
+        raise ComityError(
+            f"{PLATFORMS} = {named!r} is not possible here: JAX finds no such device; {PLATFORMS}=cpu would "
+            f"work, and without it JAX takes what there is."
+        ) from None
 
 
 def use_compilation_cache() -> None:

@@ -4,6 +4,7 @@ Per-seat data are tuples: entry i belongs to seat i and may differ in shape from
 never a second copy of the code for "the other player", only another index.
 """
 
+import dataclasses
 from abc import abstractmethod
 from typing import NamedTuple, TypeVar
 
@@ -14,7 +15,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.display import brief_settings, html_table
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
 from comity.core.scene import Drawing
 from comity.core.spaces import Box, Space, describe
 from comity.core.tunable import Number
@@ -103,6 +104,12 @@ class Cooperation(NamedTuple):
 
 class Environment(eqx.Module):
     """A game in JAX, without batch axes; its fields are its settings."""
+
+    def __check_init__(self) -> None:  # beside those of subclasses, which Equinox calls too
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            small = not isinstance(value, int) or abs(value) < 2**31
+            require(small, field.name, value, "a number of 32 bits, so up to 2,147,483,647")
 
     def __repr__(self) -> str:
         return brief_settings(self)

@@ -25,6 +25,8 @@ def find_function(name: str, what: str, defaults: tuple[str, ...] = (), known: b
     `what` says in messages what it is. A `known` module needs no trust.
     """
     module, _, function = name.partition(":")
+    if not module:
+        raise ComityError(f"{name!r} is no {what}: it must be MODULE:NAME.")
     if not known and name not in os.environ.get(TRUST, "").split(","):
         raise ComityError(
             f"The {what} {name} runs code of its own. If you trust it, name it on the command line or set "
@@ -36,6 +38,9 @@ def find_function(name: str, what: str, defaults: tuple[str, ...] = (), known: b
         found = importlib.import_module(module)
     except ImportError as error:
         raise ComityError(f"The {what} {name} cannot be imported: {error}.") from None
+    except Exception as error:  # code of the user's own may fail in any way
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ComityError(f"The {what} {name} cannot be imported: {problem}.") from error
     wanted = (function,) if function else defaults
     for attribute in wanted:
         made: Callable[..., Any] | None = getattr(found, attribute, None)

@@ -22,7 +22,7 @@ from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Grid, Note, Piece, Scene, Stack
 from comity.core.spaces import Box, Discrete
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 
 MOVES = ("right", "left", "down", "up")
 _DX = np.asarray([1, -1, 0, 0], np.int32)
@@ -50,9 +50,8 @@ class CoinGame(Environment):
 
     def __check_init__(self) -> None:
         require(self.players >= 2, "players", self.players, "at least 2")
-        require(
-            self.width >= 1 and self.height >= 1, "width, height", (self.width, self.height), "at least 1"
-        )
+        for name, size in (("width", self.width), ("height", self.height)):
+            check_count(name, size, 1)
         cells = self.width * self.height
         enough = f"large enough that a coin finds a free cell: more than {self.players} cells"
         require(cells > self.players, "width x height", f"{self.width} x {self.height}", enough)

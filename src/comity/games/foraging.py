@@ -18,7 +18,7 @@ from comity.core.errors import require
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Grid, Legend, Piece, Scene, Stack
 from comity.core.spaces import Box, Discrete
-from comity.games.horizon import check_horizon
+from comity.games.horizon import MOST, check_horizon
 
 ACTIONS = ("stay", "north", "south", "west", "east", "load")
 MOVES = np.asarray([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1], [0, 0]])
@@ -54,7 +54,7 @@ class Foraging(Environment):
 
     def __check_init__(self) -> None:
         for name in ("width", "height"):
-            require(getattr(self, name) >= 3, name, getattr(self, name), "at least 3")
+            require(3 <= getattr(self, name) <= MOST, name, getattr(self, name), f"between 3 and {MOST:,}")
         for name in ("players", "food", "max_level"):
             require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         room = len(self._food_cells())

@@ -23,6 +23,7 @@ from comity.core.game import Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Note, Row, Scene, Stack, as_scene
 from comity.core.spaces import Discrete
 from comity.games.coin import CoinGame
+from comity.games.horizon import check_count
 from comity.returns.advantages import discounted_returns
 
 
@@ -70,7 +71,7 @@ class LearnerGame(Environment):
                 "The learner of a learner-game needs discrete actions and a discrete observation or planes, "
                 f"and this game gives {spaces.describe(seat.action)} and {spaces.describe(seat.observation)}."
             )
-        require(self.games >= 2, "games", self.games, "at least 2, since the learner compares them")
+        check_count("games", self.games, 2)  # the learner compares them
         require(0.0 <= self.shared <= 1.0, "shared", self.shared, "between 0 and 1")
         require(self.episodes >= 1, "episodes", self.episodes, "at least 1")
         require(self.step_size >= 0, "step_size", self.step_size, "at least 0")

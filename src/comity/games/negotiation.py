@@ -20,7 +20,7 @@ from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Bar, Bars, Note, Scene, Stack
 from comity.core.spaces import Box
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 
 SCALE = 10.0  # observations are divided by it
 
@@ -48,7 +48,7 @@ class Negotiation(Environment):
     horizon: int | None = 50  # rounds in an episode
 
     def __check_init__(self) -> None:
-        require(self.items >= 1, "items", self.items, "at least 1")
+        check_count("items", self.items, 1)
         require(
             0 <= self.low <= self.high and self.high > 0,
             "low, high",

@@ -8,11 +8,10 @@ from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core import palette
-from comity.core.errors import require
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
 from comity.core.scene import Bar, Bars, Note, Scene, Stack
 from comity.core.spaces import Discrete
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 
 
 class PublicGoodsState(NamedTuple):
@@ -34,7 +33,7 @@ class PublicGoods(Environment):
     horizon: int | None = 16  # steps in an episode
 
     def __check_init__(self) -> None:
-        require(self.players >= 2, "players", self.players, "at least 2")
+        check_count("players", self.players, 2)
         check_horizon(self.horizon)
 
     @property

@@ -85,13 +85,13 @@ class Critic(eqx.Module):
             (self.network or policy).check(self.view.space(spec, seats))
         if self.kind == "action-value" and num_actions(seat.action) == 0:
             raise ComityError(
-                "A critic of actions needs discrete actions, which this game does not have: use a critic of "
-                "kind value."
+                "A critic of actions needs discrete actions, which this game does not have: use "
+                "critic.kind value, or instead of loqa, which needs such a critic, adalign."
             )
         if self.kind == "afterstate" and not (any(seat.resampled) and isinstance(self.view, Own)):
             raise ComityError(
                 "A critic of afterstates needs its own view in a game that says which numbers it draws anew "
-                "at each step: use a critic of kind value."
+                "at each step: use critic.kind value."
             )
 
     def build(

@@ -1,18 +1,22 @@
 """Linear programs, as precise as the solver allows.
 
 HiGHS (in SciPy) solves  min c z  subject to  upper z <= upper_limit,  equal z = equal_value,  bounds.
-Its usual tolerance of 1e-7 is too coarse for an equilibrium, so it is asked for 1e-10.
+Its usual tolerance of 1e-7 is too coarse for an equilibrium, so it is asked for 1e-10. Large programs go to
+its interior-point method: with thousands of inequalities the simplex method takes several times as long.
 """
 
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Float
-from scipy import optimize
+from scipy import optimize, sparse
 
 from comity.theory.errors import NoConvergenceError
 
-PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+SIMPLEX = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+INTERIOR = {"primal_feasibility_tolerance": 1e-8, "dual_feasibility_tolerance": 1e-8}
+MANY_COLUMNS = 1_000  # from here on the interior-point method is the quicker one
+TIME_IS_OVER = 1  # status
 
 
 class Solution(NamedTuple):
@@ -26,13 +30,14 @@ class Solution(NamedTuple):
 
 def minimise(
     cost: np.ndarray,
-    upper: Float[np.ndarray, "limits columns"] | None = None,
+    upper: Float[np.ndarray, "limits columns"] | sparse.csr_array | None = None,
     upper_limit: np.ndarray | None = None,
     equal: Float[np.ndarray, "equations columns"] | None = None,
     equal_value: np.ndarray | None = None,
     bounds: object = (0, None),
+    seconds: float | None = None,
 ) -> Solution | None:
-    """The optimum; None if no point is feasible."""
+    """The optimum; None if no point is feasible. Raises if it takes longer than `seconds`."""
     solve = cast(Any, optimize.linprog)
     arguments: dict[str, Any] = {
         "A_ub": upper,
@@ -40,13 +45,19 @@ def minimise(
         "A_eq": equal,
         "b_eq": equal_value,
         "bounds": bounds,
-        "method": "highs",
     }
-    result = solve(cost, **arguments, options=PRECISE)
+    limit = {} if seconds is None else {"time_limit": max(seconds, 0.0)}
+    large = len(cost) >= MANY_COLUMNS
+    method, options = ("highs-ipm", INTERIOR) if large else ("highs", SIMPLEX)
+    result = solve(cost, **arguments, method=method, options={**options, **limit})
     if result.status == 4:  # numerical trouble at this precision
-        result = solve(cost, **arguments)
+        result = solve(cost, **arguments, method="highs", options=limit)
     if result.status == 2:
         return None
+    if result.status == TIME_IS_OVER and seconds is not None:
+        raise NoConvergenceError(
+            f"The linear program was not solved within {seconds:.0f} seconds; more time would work."
+        )
     if result.status != 0:
         raise NoConvergenceError(
             f"The linear program was not solved ({result.message}); payoffs of similar size would work."

@@ -13,9 +13,11 @@ from jaxtyping import Float
 
 from comity.core.palette import BLUE, GUIDE, INK, PAPER, SEQUENTIAL, VERMILION
 from comity.theory.dynamics.replicator import replicator_velocity, run_replicator, run_two_populations
+from comity.theory.dynamics.stability import Stability, population_stability, populations_stability
 from comity.theory.equilibria.vertex_enumeration import vertex_enumeration
 from comity.theory.errors import TheoryError
 from comity.theory.normal_form.game import Equilibrium, NormalFormGame, numbers
+from comity.theory.normal_form.structure import is_symmetric
 from comity.theory.repeated.folk_theorem import payoff_region
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ def draw_best_responses(game: NormalFormGame) -> "Figure":
     """Both players' best-response curves in a 2 x 2 game; they cross at the equilibria."""
     if game.num_actions != (2, 2):
         raise TheoryError(
-            f"The game has actions {game.num_actions}; best-response curves are for 2 x 2 games."
+            f"The game has {' x '.join(map(str, game.num_actions))} actions; best-response curves are for "
+            "2 x 2 games."
         )
     row, column = game.payoffs
     figure, axes = blank(game.title or "Best responses")
@@ -114,22 +117,104 @@ def unit_axes(axes: Any, game: NormalFormGame) -> None:
     axes.set_ylabel(f"{game.players[1]} plays {game.actions[1][0]}")
 
 
+def draw_flow(game: NormalFormGame, starts: int = 6, steps: int = 600) -> "Figure":
+    """Replicator trajectories of a game of two players, with its rest points and whether they attract.
+
+    2 x 2 games and 3 x 3 games: the latter, if symmetric, as one population on a triangle, otherwise as two
+    populations, each on its own.
+    """
+    if game.num_actions == (2, 2):
+        return draw_phase_portrait(game, starts, steps)
+    if game.num_actions != (3, 3):
+        shape = " x ".join(str(number) for number in game.num_actions)
+        raise TheoryError(f"The game has {shape} actions; flows are drawn of 2 x 2 and 3 x 3 games.")
+    if is_symmetric(game):
+        title = f"Replicator dynamics: {game.title}" if game.title else ""
+        return draw_simplex(game.payoffs[0], game.actions[0], title)
+    return draw_two_simplices(game, steps)
+
+
 def draw_phase_portrait(game: NormalFormGame, starts: int = 6, steps: int = 600) -> "Figure":
     """Two-population replicator trajectories of a 2 x 2 game, with their direction and equilibria."""
     if game.num_actions != (2, 2):
-        raise TheoryError(f"The game has actions {game.num_actions}; this phase portrait is for 2 x 2 games.")
-    width = float(np.ptp(game.payoffs)) or 1.0
-    row, column = (jnp.asarray(table / width) for table in game.payoffs)
+        shape = " x ".join(str(number) for number in game.num_actions)
+        raise TheoryError(f"The game has {shape} actions; this phase portrait is for 2 x 2 games.")
     grid = np.linspace(0.08, 0.92, starts)
-    x, y = (jnp.asarray(a.ravel(), row.dtype) for a in np.meshgrid(grid, grid))
-    start = (jnp.stack([x, 1.0 - x], -1), jnp.stack([y, 1.0 - y], -1))
-    path_x, path_y = run_two_populations(row, column, start, steps, 0.03)
+    x, y = (a.ravel() for a in np.meshgrid(grid, grid))
+    path_x, path_y = _two_populations(game, np.stack([x, 1 - x], -1), np.stack([y, 1 - y], -1), steps)
     figure, axes = blank(f"Replicator dynamics: {game.title}" if game.title else "Replicator dynamics")
-    draw_paths(axes, np.asarray(path_x)[..., 0], np.asarray(path_y)[..., 0])
-    found = np.array([[e.strategies[0][0], e.strategies[1][0]] for e in vertex_enumeration(game)])
-    axes.scatter(*found.T, s=80, facecolor=PAPER, edgecolor=INK, zorder=4, linewidth=2, clip_on=False)
+    draw_paths(axes, path_x[..., 0], path_y[..., 0])
+    found = vertex_enumeration(game)
+    spots = np.array([[e.strategies[0][0], e.strategies[1][0]] for e in found])
+    mark_rest_points(figure, axes, spots, [_equilibrium_stability(game, e) for e in found])
     unit_axes(axes, game)
     return figure
+
+
+def draw_two_simplices(game: NormalFormGame, steps: int = 600) -> "Figure":
+    """Two-population replicator trajectories of a 3 x 3 game: each population on its own triangle."""
+    coarse = barycentric_grid(6)
+    inside = coarse[(coarse > 0.01).all(axis=1)]
+    paths = _two_populations(game, inside, inside[::-1], steps)  # a few: one path is a curve in both
+    found = vertex_enumeration(game)
+    stability = [_equilibrium_stability(game, e) for e in found]
+    figure, first = blank("", (10.4, 5.4))
+    figure.suptitle(f"Replicator dynamics: {game.title}" if game.title else "Replicator dynamics")
+    first.remove()
+    for i, path in enumerate(paths):
+        axes = figure.add_subplot(1, 2, i + 1)
+        axes.set_title(game.players[i])
+        spots = to_triangle(path)
+        draw_paths(axes, spots[..., 0], spots[..., 1])
+        triangle_axes(axes, game.actions[i])
+        rest = to_triangle(np.array([e.strategies[i] for e in found]))
+        mark_rest_points(figure if i == 0 else None, axes, rest, stability)
+    return figure
+
+
+def _two_populations(
+    game: NormalFormGame, x: np.ndarray, y: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    width = float(np.ptp(game.payoffs)) or 1.0
+    row, column = (jnp.asarray(table / width) for table in game.payoffs)
+    start = (jnp.asarray(x, row.dtype), jnp.asarray(y, row.dtype))
+    path_x, path_y = run_two_populations(row, column, start, steps, 0.03)
+    return np.asarray(path_x), np.asarray(path_y)
+
+
+def _equilibrium_stability(game: NormalFormGame, found: Equilibrium) -> Stability:
+    row, column = game.payoffs
+    return populations_stability(row, column, (found.strategies[0], found.strategies[1]))
+
+
+def mark_rest_points(
+    figure: "Figure | None", axes: Any, spots: Float[np.ndarray, "points 2"], stability: Sequence[Stability]
+) -> None:
+    """Rest points by whether they attract (`dynamics/stability.py`), with a legend in the figure."""
+    colours = {"stable": INK, "neutral": GUIDE, "unstable": PAPER}
+    for kind, colour in colours.items():
+        chosen = spots[[own == kind for own in stability]] if len(spots) else spots
+        if len(chosen):
+            axes.scatter(
+                *chosen.T, s=80, facecolor=colour, edgecolor=INK, zorder=4, linewidth=2, clip_on=False,
+                label=kind,
+            )  # fmt: skip
+    if figure is not None:
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8, title="rest points, by the Jacobian")
+
+
+def triangle_axes(axes: Any, names: Sequence[str]) -> None:
+    """A triangle without axes, with the names of its corners."""
+    edge = to_triangle(np.eye(3)[[0, 1, 2, 0]])
+    axes.plot(*edge.T, color=INK, linewidth=1.5)
+    for corner, name, shift, align in zip(
+        edge, names, [(-0.03, -0.05), (0.03, -0.05), (0.0, 0.03)], ["right", "left", "center"], strict=False
+    ):
+        axes.text(corner[0] + shift[0], corner[1] + shift[1], name, ha=align, fontsize=11)
+    axes.set_xlim(-0.12, 1.12)
+    axes.set_ylim(-0.1, 1.02)
+    axes.set_aspect("equal")
+    axes.axis("off")
 
 
 def draw_paths(axes: Any, x: Float[np.ndarray, "time starts"], y: Float[np.ndarray, "time starts"]) -> None:
@@ -178,26 +263,9 @@ def draw_simplex(
     start = coarse[(coarse > 0.01).all(axis=1)]
     paths = to_triangle(np.asarray(run_replicator(scaled, jnp.asarray(start, scaled.dtype), steps, 0.03)))
     draw_paths(axes, paths[..., 0], paths[..., 1])
-    edge = to_triangle(np.eye(3)[[0, 1, 2, 0]])
-    axes.plot(*edge.T, color=INK, linewidth=1.5)
+    triangle_axes(axes, names)
     rest = rest_points(table)
-    axes.scatter(
-        *to_triangle(rest).T,
-        s=60,
-        facecolor=PAPER,
-        edgecolor=INK,
-        zorder=4,
-        linewidth=1.5,
-        clip_on=False,
-    )
-    for corner, name, shift, align in zip(
-        edge, names, [(-0.03, -0.05), (0.03, -0.05), (0.0, 0.03)], ["right", "left", "center"], strict=False
-    ):
-        axes.text(corner[0] + shift[0], corner[1] + shift[1], name, ha=align, fontsize=11)
-    axes.set_xlim(-0.12, 1.12)
-    axes.set_ylim(-0.1, 1.02)
-    axes.set_aspect("equal")
-    axes.axis("off")
+    mark_rest_points(figure, axes, to_triangle(rest), [population_stability(table, point) for point in rest])
     return figure
 
 

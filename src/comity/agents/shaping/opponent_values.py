@@ -198,7 +198,7 @@ def read_seats(joint: Trajectory, seats: tuple[int, ...], own: int, of_actions: 
         if not all(isinstance(x, jax.Array) for x in found):
             raise ComityError(
                 "critic.kind action-value with opponent_values own-view needs opponents that record their "
-                "probabilities: use a critic of kind value, or opponent_values learned."
+                "probabilities, as learners do: use adalign with opponent_values learned against others."
             )
         return stack_seats(found)
 

@@ -3,9 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from comity.core.errors import require
 from comity.core.game import PerSeat
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 from comity.games.particles.physics import Body, ParticleGame, ParticleState, distance
 
 
@@ -17,7 +16,7 @@ class Adversary(ParticleGame):
     horizon: int | None = 25  # steps in an episode
 
     def __check_init__(self) -> None:
-        require(self.good >= 1, "good", self.good, "at least 1")
+        check_count("good", self.good, 1)
         check_horizon(self.horizon)
 
     @property

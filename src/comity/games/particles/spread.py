@@ -5,7 +5,7 @@ from jaxtyping import Array, Float
 
 from comity.core.errors import require
 from comity.core.game import PerSeat
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 from comity.games.particles.physics import Body, ParticleGame, ParticleState
 
 
@@ -22,7 +22,7 @@ class Spread(ParticleGame):
     horizon: int | None = 25  # steps in an episode
 
     def __check_init__(self) -> None:
-        require(self.players >= 1, "players", self.players, "at least 1")
+        check_count("players", self.players, 1)
         require(0.0 <= self.local_ratio <= 1.0, "local_ratio", self.local_ratio, "between 0 and 1")
         check_horizon(self.horizon)
 

@@ -5,9 +5,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from comity.core.errors import require
 from comity.core.game import PerSeat
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 from comity.games.particles.physics import Body, ParticleGame, ParticleState, outside_penalty
 
 
@@ -24,8 +23,8 @@ class Tag(ParticleGame):
 
     def __check_init__(self) -> None:
         for name in ("good", "adversaries"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        require(self.obstacles >= 0, "obstacles", self.obstacles, "at least 0")
+            check_count(name, getattr(self, name), 1)
+        check_count("obstacles", self.obstacles, 0)
         check_horizon(self.horizon)
 
     @property

@@ -5,9 +5,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from comity.core.errors import require
 from comity.core.game import PerSeat
-from comity.games.horizon import check_horizon
+from comity.games.horizon import check_count, check_horizon
 from comity.games.particles.physics import Body, ParticleGame, ParticleState, distance, outside_penalty
 
 
@@ -27,9 +26,9 @@ class WorldComm(ParticleGame):
 
     def __check_init__(self) -> None:
         for name in ("good", "adversaries", "food"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+            check_count(name, getattr(self, name), 1)
         for name in ("obstacles", "forests"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+            check_count(name, getattr(self, name), 0)
         check_horizon(self.horizon)
 
     @property

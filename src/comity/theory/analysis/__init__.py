@@ -5,11 +5,12 @@ analysis that a game is too large for is left out, and `notes` says which and wh
 """
 
 from comity.theory.analysis.coalitions import analyse_coalitions
-from comity.theory.analysis.games import action_names, analyse_game, find_equilibria
+from comity.theory.analysis.games import Progress, action_names, analyse_game, find_equilibria
 from comity.theory.analysis.leagues import analyse_league
 from comity.theory.analysis.plain import Report
 
 __all__ = [
+    "Progress",
     "Report",
     "action_names",
     "analyse_coalitions",

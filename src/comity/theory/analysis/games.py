@@ -1,6 +1,9 @@
 """A game in normal form as plain data."""
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -20,6 +23,13 @@ from comity.theory.normal_form.welfare import pareto_profiles, price_of_selfishn
 from comity.theory.repeated.folk_theorem import payoff_region
 
 MOST_LABELS = 20  # all equilibria of games with up to this many actions in total
+
+
+Progress = Callable[[str], None]
+
+
+def _silent(stage: str) -> None:
+    """Nobody wants to know."""
 
 
 def find_equilibria(game: NormalFormGame, notes: list[str]) -> list[Equilibrium]:
@@ -63,10 +73,16 @@ def action_names(game: NormalFormGame, profile: Sequence[int]) -> list[str]:
     return [names[a] for names, a in zip(game.actions, profile, strict=True)]
 
 
-def analyse_game(game: NormalFormGame) -> Report:
-    """Structure, dominance, equilibria, optimum, correlated equilibria and security of a game."""
+def analyse_game(game: NormalFormGame, seconds: float | None = None, progress: Progress = _silent) -> Report:
+    """Structure, dominance, equilibria, optimum, correlated equilibria and security of a game.
+
+    What would take longer than `seconds` in all is left out, with a note; `progress` hears what begins.
+    """
     notes: list[str] = []
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    progress("equilibria")
     equilibria = find_equilibria(game, notes)
+    progress("dominance and security levels")
     optimum = social_optimum(game)
     report: Report = {
         "title": game.title,
@@ -106,7 +122,10 @@ def analyse_game(game: NormalFormGame) -> Report:
         price = price_of_selfishness(game, equilibria)
         report["price"] = price._asdict()
     for kind, coarse in (("correlated", False), ("coarse_correlated", True)):
-        best = attempt(notes, kind, lambda c=coarse: correlated_equilibrium(game, "welfare", c))  # type: ignore[misc]
+        progress(f"{kind.replace('_', ' ')} equilibrium")
+        left = None if seconds is None else deadline - time.monotonic()
+        solve = partial(correlated_equilibrium, game, "welfare", coarse, left)
+        best = attempt(notes, kind, solve)
         if best is not None:
             report[kind] = {
                 "distribution": plain(best.distribution),
@@ -114,6 +133,7 @@ def analyse_game(game: NormalFormGame) -> Report:
                 "regret": best.regret,
             }
     if game.num_players == 2:
+        progress("commitment")
         report["commitment"] = [
             {
                 "leader": game.players[leader],

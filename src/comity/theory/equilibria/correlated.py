@@ -9,7 +9,9 @@ recommendation, and a coarse one if nobody gains by ignoring it beforehand:
 1. Write these as linear inequalities, with mu >= 0 and sum mu = 1.
 2. Optimise: nothing ("feasible"), the sum of payoffs ("welfare"), or the smallest payoff of any player
    ("maxmin", which maximises t subject to E u_i >= t).
-3. Report the regret: the largest left-hand side (of correlated: summed over recommendations, each player
+3. Between two players whose payoffs add up to a constant every such distribution pays the same, so that the
+   product of what secures each player's value is best by any objective, and no program is needed.
+4. Report the regret: the largest left-hand side (of correlated: summed over recommendations, each player
    with their best reaction to each).
 
 Source: Aumann, "Subjectivity and correlation in randomized strategies", J. Math. Econ., 1974; Moulin and
@@ -20,15 +22,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy import sparse
 
 from comity.core.display import displayed
 from comity.theory.errors import TheoryError
 from comity.theory.linear_program import minimise, probabilities, solved, unit_range
 from comity.theory.normal_form.game import NormalFormGame
+from comity.theory.normal_form.security import security
+from comity.theory.normal_form.structure import is_constant_sum
 
 Objective = Literal["feasible", "welfare", "maxmin"]
 MOST_PROFILES = 200_000
-MOST_NUMBERS = 50_000_000  # in the table of deviations and profiles: 400 MB
+MOST_ENTRIES = 2_000_000  # numbers in the inequalities that are not 0: two players with 100 actions each
 
 
 @displayed
@@ -41,9 +46,12 @@ class CorrelatedEquilibrium(NamedTuple):
 
 
 def correlated_equilibrium(
-    game: NormalFormGame, objective: Objective = "welfare", coarse: bool = False
+    game: NormalFormGame,
+    objective: Objective = "welfare",
+    coarse: bool = False,
+    seconds: float | None = None,
 ) -> CorrelatedEquilibrium:
-    """A (coarse) correlated equilibrium that is best by `objective`."""
+    """A (coarse) correlated equilibrium that is best by `objective`, if it is found within `seconds`."""
     if objective not in ("feasible", "welfare", "maxmin"):
         raise TheoryError(f"objective is {objective!r}; 'feasible', 'welfare' or 'maxmin' would work.")
     size = game.num_profiles
@@ -52,58 +60,66 @@ def correlated_equilibrium(
             f"The game has {size:,} pure profiles, more than {MOST_PROFILES:,}; regret matching "
             "(run_regret_matching) approaches a coarse correlated equilibrium of a game this large."
         )
-    rows = sum(k if coarse else k * (k - 1) for k in game.num_actions)
-    if size * rows > MOST_NUMBERS:
+    entries = size * sum(k if coarse else k - 1 for k in game.num_actions)
+    if entries > MOST_ENTRIES:
         raise TheoryError(
-            f"The game has {size:,} pure profiles and {rows:,} deviations, {size * rows:,} numbers and more "
-            f"than {MOST_NUMBERS:,}; regret matching (run_regret_matching) approaches a coarse correlated "
+            f"The game has {size:,} pure profiles, whose deviations are {entries:,} numbers and more than "
+            f"{MOST_ENTRIES:,}; regret matching (run_regret_matching) approaches a coarse correlated "
             "equilibrium of a game this large."
         )
-    scaled = np.stack([unit_range(payoffs) for payoffs in game.payoffs])
-    incentives = deviation_gains(scaled, coarse)
-    payoffs = game.payoffs.reshape(game.num_players, -1)
-    common = unit_range(payoffs)
-    if objective == "maxmin":
-        solution = minimise(
-            np.append(np.zeros(size), -1.0),
-            np.vstack(
-                [
-                    np.column_stack([incentives, np.zeros(len(incentives))]),
-                    np.column_stack([-common, np.ones(game.num_players)]),
-                ]
-            ),
-            np.zeros(len(incentives) + game.num_players),
-            np.append(np.ones(size), 0.0)[None],
-            np.ones(1),
-            [(0, None)] * size + [(None, None)],
-        )
+    if game.num_players == 2 and is_constant_sum(game):
+        distribution = np.outer(security(game, 0).strategy, security(game, 1).strategy)
     else:
-        cost = -common.sum(0) if objective == "welfare" else np.zeros(size)
-        solution = minimise(cost, incentives, np.zeros(len(incentives)), np.ones((1, size)), np.ones(1))
-    weights = probabilities(solved(solution, "correlated equilibrium").point[:size])
-    distribution = weights.reshape(game.num_actions)
+        distribution = _optimal(game, objective, coarse, seconds).reshape(game.num_actions)
+    payoffs = game.payoffs.reshape(game.num_players, -1)
     return CorrelatedEquilibrium(
-        distribution, payoffs @ weights, correlated_regret(game, distribution, coarse)
+        distribution, payoffs @ distribution.ravel(), correlated_regret(game, distribution, coarse)
     )
 
 
-def deviation_gains(
-    payoffs: Float[np.ndarray, " players *actions"], coarse: bool
-) -> Float[np.ndarray, "constraints profiles"]:
-    """The rows of the inequalities above."""
-    rows: list[np.ndarray] = []
-    for player, own in enumerate(payoffs):
-        actions = own.shape[player]
-        index = np.indices(own.shape)[player]
-        for deviation in range(actions):
-            gain = own.take([deviation], axis=player) - own
-            if coarse:
-                rows.append(gain.ravel())
-            else:
-                rows.extend(
-                    np.where(index == told, gain, 0.0).ravel() for told in range(actions) if told != deviation
-                )
-    return np.array(rows) if rows else np.zeros((1, payoffs[0].size))
+def _optimal(
+    game: NormalFormGame, objective: Objective, coarse: bool, seconds: float | None
+) -> Float[np.ndarray, " profiles"]:
+    """The best distribution by linear programming."""
+    size = game.num_profiles
+    scaled = np.stack([unit_range(payoffs) for payoffs in game.payoffs])
+    incentives = deviation_gains(scaled, coarse)
+    limits = incentives.shape[0]
+    common = unit_range(game.payoffs.reshape(game.num_players, -1))
+    if objective == "maxmin":
+        least = sparse.csr_array(np.ones((game.num_players, 1)))  # of all players' payoffs
+        above = sparse.hstack([sparse.csr_array(-common), least])
+        solution = minimise(
+            np.append(np.zeros(size), -1.0),
+            sparse.vstack([sparse.hstack([incentives, sparse.csr_array((limits, 1))]), above]).tocsr(),
+            np.zeros(limits + game.num_players),
+            np.append(np.ones(size), 0.0)[None],
+            np.ones(1),
+            [(0, None)] * size + [(None, None)],
+            seconds,
+        )
+    else:
+        cost = -common.sum(0) if objective == "welfare" else np.zeros(size)
+        ones = np.ones((1, size))
+        solution = minimise(cost, incentives, np.zeros(limits), ones, np.ones(1), seconds=seconds)
+    return probabilities(solved(solution, "correlated equilibrium").point[:size])
+
+
+def deviation_gains(payoffs: Float[np.ndarray, " players *actions"], coarse: bool) -> sparse.csr_array:
+    """The rows of the inequalities above, [constraints, profiles]; those of recommendations are sparse."""
+    profiles = np.arange(payoffs[0].size).reshape(payoffs[0].shape)
+    blocks = []
+    for player, table in enumerate(payoffs):
+        actions = table.shape[player]
+        own, column = (np.moveaxis(x, player, 0).reshape(actions, -1) for x in (table, profiles))
+        if coarse:  # [deviation, told, others]
+            gains, columns = own[:, None] - own, np.broadcast_to(column, (actions, *column.shape))
+        else:
+            told, deviation = np.nonzero(~np.eye(actions, dtype=bool))
+            gains, columns = own[deviation] - own[told], column[told]
+        ends = np.arange(len(gains) + 1) * (gains[0].size if len(gains) else 0)
+        blocks.append(sparse.csr_array((gains.ravel(), columns.ravel(), ends), (len(gains), profiles.size)))
+    return sparse.vstack(blocks).tocsr()
 
 
 def correlated_regret(

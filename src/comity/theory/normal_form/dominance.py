@@ -25,7 +25,8 @@ from comity.core.display import displayed
 from comity.theory.linear_program import minimise, probabilities, solved
 from comity.theory.normal_form.game import NormalFormGame
 
-TOLERANCE = 1e-9  # of the payoff range
+WEAK_TOLERANCE = 1e-9  # of the payoff range, for mixtures: linear programs are not more precise
+ROUNDING = 1e-13  # of the largest payoff: smaller differences come from how payoffs were computed
 
 
 @displayed
@@ -51,7 +52,6 @@ def dominated_actions(
 ) -> list[Dominated]:
     """The dominated actions of `player`, each with a mixture that dominates it."""
     table = np.moveaxis(game.payoffs[player], player, 0).reshape(game.num_actions[player], -1)
-    table = table / (float(np.ptp(table)) or 1.0)
     found: list[Dominated] = []
     for action in range(len(table)):
         by = pure_dominator(table, action, strict)
@@ -65,17 +65,19 @@ def dominated_actions(
 def pure_dominator(table: np.ndarray, action: int, strict: bool) -> np.ndarray | None:
     """Another action that dominates `action`, as a mixture."""
     gains = table - table[action]
+    least = _rounding(table)
     if strict:
-        better = gains.min(axis=1) > TOLERANCE
+        better = gains.min(axis=1) > least
     else:
-        better = (gains.min(axis=1) >= -1e-12) & (gains.max(axis=1) > TOLERANCE)
+        better = (gains.min(axis=1) >= -least) & (gains.max(axis=1) > least)
     return np.eye(len(table))[int(better.argmax())] if better.any() else None
 
 
 def mixed_dominator(table: np.ndarray, action: int, strict: bool) -> np.ndarray | None:
     """A mixture of other actions that dominates `action`."""
     others = [k for k in range(len(table)) if k != action]
-    gains = (table[others] - table[action]).T  # [what the others do, own other action]
+    width = float(np.ptp(table)) or 1.0
+    gains = (table[others] - table[action]).T / width  # [what the others do, own other action]
     states, choices = gains.shape
     if strict:  # maximise d with gains @ p >= d
         solution = minimise(
@@ -91,11 +93,16 @@ def mixed_dominator(table: np.ndarray, action: int, strict: bool) -> np.ndarray 
         if solution is None:
             return None
     solution = solved(solution, "a dominating mixture")
-    if -solution.value <= TOLERANCE:
-        return None
     mixture = np.zeros(len(table))
     mixture[others] = probabilities(solution.point[:choices])
-    return mixture
+    # No mixture gains more than the optimum, so what is found to gain in every state does.
+    if strict:
+        return mixture if (gains @ mixture[others]).min() > _rounding(table) / width else None
+    return mixture if -solution.value > WEAK_TOLERANCE else None
+
+
+def _rounding(table: np.ndarray) -> float:
+    return ROUNDING * float(np.abs(table).max())
 
 
 def eliminate_dominated(game: NormalFormGame, strict: bool = True, mixed: bool = True) -> Elimination:
