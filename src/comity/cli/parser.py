@@ -84,9 +84,9 @@ def _unknown(words: list[str], known: set[str], more: str) -> str:
     if not flags:
         return f"{words[0]!r} is one argument too many: {more}"
     near = near_names(flags[0].replace("_", "-"), known)
-    return f"There is no option {flags[0]}. " + (
-        f"Did you mean {' or '.join(near)}?" if near else more.capitalize()
-    )
+    if not near:
+        return f"There is no option {flags[0]}: {more}"
+    return f"There is no option {flags[0]}. Did you mean {' or '.join(near)}?"
 
 
 def _bad(flag: str, message: str) -> str:
