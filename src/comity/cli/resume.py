@@ -8,6 +8,7 @@ from typing import Any
 
 import tyro
 
+from comity.cli.parser import parse_arguments
 from comity.cli.train_settings import trust_named
 from comity.core.errors import require
 from comity.training.folder import RunFolder
@@ -32,7 +33,7 @@ class Resume:
 
 def resume(arguments: list[str]) -> tuple[list[tuple[RunFolder, Options]], Resume]:
     """The run folders, locked and planned anew if asked for, with their options, and what was asked for."""
-    settings = tyro.cli(Resume, args=arguments, prog="comity train --resume")
+    settings = parse_arguments(Resume, arguments, "comity train --resume")
     folders = _run_folders(settings.folder)
     names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "minutes")
     changes: dict[str, Any] = {name: getattr(settings, name) for name in names}
