@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from comity.api import load_player as load_player
     from comity.api import psro as psro
     from comity.api import scripted_player as scripted_player
+    from comity.api import sweep as sweep
     from comity.api import train as train
     from comity.comparing import compare as compare
     from comity.core.agent import Player as Player
@@ -45,6 +46,7 @@ _PUBLIC = {
     "make_matchmaker": "comity.play.specs",
     "psro": "comity.api",
     "scripted_player": "comity.api",
+    "sweep": "comity.api",
     "train": "comity.api",
 }
 

@@ -25,6 +25,7 @@ from comity.training.runner import create, run
 
 if TYPE_CHECKING:
     from comity.theory.empirical.psro import MetaSolver, Psro
+    from comity.training.populations.sweep import SweepResult
 
 
 SEEDS = ("mean", "each")  # what a folder of seeds is in a league
@@ -85,6 +86,40 @@ def _experiment(
     learning = make_agent(agents, played) if isinstance(agents, str) else agents
     several = learning if isinstance(learning, tuple) else (learning,)
     return changed_experiment(played, several, None, changes)
+
+
+def sweep(
+    game: Environment | Experiment | str | Path,
+    agents: Agent | str | tuple[Agent, ...] | None = None,
+    *,
+    vary: Mapping[str, Sequence[Any]],
+    seeds: int = 1,
+    out: str | Path | None = None,
+    executor: str = "auto",
+    metric: str | None = None,
+    minimise: bool = False,
+    **settings: Any,
+) -> "SweepResult":
+    """Trains every combination of the values of some settings, each with several seeds, and compares them.
+
+    `vary` names settings as on the command line: `{"agent.term.weight": [0.5, 1, 2]}`. All else is as in
+    `train`. Each run has a folder `OUT/weight=0.5/seed-0`; those that are finished are not repeated.
+    """
+    from comity.training.populations.sweep import train_sweep
+
+    experiment = _experiment(game, agents, settings)
+    folder = Path(tempfile.mkdtemp(prefix="comity-")) / "sweep" if out is None else Path(out)
+    return train_sweep(
+        experiment,
+        vary,
+        folder,
+        seeds=seeds,
+        executor=executor,
+        metric=metric,
+        minimise=minimise,
+        resume=True,
+        command="comity.sweep(...)",
+    )
 
 
 def league(

@@ -16,6 +16,7 @@ COMMANDS = {
     "watch": ("comity.cli.watch", "one episode in the terminal"),
     "play": ("comity.cli.play", "play yourself, in the terminal, among players"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
+    "sweep": ("comity.cli.sweep", "train every combination of some settings"),
     "compare": ("comity.cli.compare", "several kinds of runs on one HTML page"),
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
     "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),

@@ -8,6 +8,7 @@ import jax
 import tyro
 
 from comity.cli.parser import parse_arguments
+from comity.cli.sweep import sweep_html
 from comity.comparing import compare
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
@@ -21,6 +22,8 @@ from comity.report import html, sections, social
 from comity.report.analysis import analysis_section
 from comity.report.verdicts import league_verdict, number, run_verdict, words
 from comity.training.folder import RunFolder
+from comity.training.populations.sweep import FILE as SWEEP_FILE
+from comity.training.populations.sweep import read_sweep
 from comity.training.records import Record, read_records
 
 TREMBLE = 0.05
@@ -45,6 +48,8 @@ def run(name: str, arguments: list[str]) -> int:
         page, out = compare(settings.sources, command=_command(arguments)).page, Path("comparison.html")
     elif not source.exists():
         raise ComityError(f"{source} does not exist: a report is about a run folder or a league's JSON file.")
+    elif (source / SWEEP_FILE).is_file():
+        page, out = sweep_html(read_sweep(source)), source / "sweep.html"
     elif source.is_dir():
         records = read_records([str(source)])
         one_kind = len({kind_of(record.config) for record in records}) == 1

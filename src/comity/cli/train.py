@@ -72,7 +72,7 @@ def run(name: str, arguments: list[str]) -> int:
     if settings.dry_run:
         return dry_run(experiment, settings)
     command = "comity train " + shlex.join([*names, *arguments])
-    out = settings.out or _free_folder(Path("runs"), _folder_name(names), settings)
+    out = settings.out or free_folder(Path("runs"), folder_name(names), settings)
     if settings.population is not None:
         require(
             settings.seeds == 1, "seeds", settings.seeds, "1 with --population, which says what is trained"
@@ -183,13 +183,14 @@ def _say_if_stopped(done: Run, as_json: bool) -> None:
         print(f"stopped ({known.get('reason')}) and saved; go on with: {again}", file=sys.stderr)
 
 
-def _folder_name(names: list[str]) -> str:
+def folder_name(names: list[str]) -> str:
+    """What the folder of a run is called by default."""
     if names[0].startswith(PREFIX):
         return names[0].removeprefix(PREFIX).replace("/", "-")
     return Path(names[0]).stem if is_recipe(names[0]) else "-".join(names)
 
 
-def _free_folder(base: Path, name: str, settings: Any) -> Path:
+def free_folder(base: Path, name: str, settings: Any) -> Path:
     """A folder that does not exist yet; the run's own one if it is to be resumed."""
     stem = name if settings.seeds > 1 or settings.population else f"{name}-seed-{settings.seed}"
     path = base / stem

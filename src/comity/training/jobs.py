@@ -38,10 +38,13 @@ class Job(NamedTuple):
     folder: RunFolder | None
     options: Options = Options()
     hooks: tuple[Hook, ...] = ()
+    label: str = ""  # its name in messages; by default that of the folder
 
     @property
     def name(self) -> str:
         """How messages name the job."""
+        if self.label:
+            return self.label
         return f"seed {self.experiment.seed}" if self.folder is None else self.folder.path.name
 
 

@@ -54,7 +54,7 @@ def train_population(
     generation = 0
     while members:
         folders = _folders(members, out, command, start_from)
-        jobs = [Job(member, folders.get(name), options) for name, member in members.items()]
+        jobs = [Job(member, folders.get(name), options, label=name) for name, member in members.items()]
         trained = dict(zip(members, executor.run(jobs, report), strict=True))
         results |= trained
         members = population.evolve(trained, jax.random.fold_in(key, generation))

@@ -10,6 +10,7 @@ POPULATIONS = Registry(
     "population",
     {
         "seeds": Row(f"{_HERE}.seeds:Seeds", "one experiment with several seeds"),
+        "sweep": Row(f"{_HERE}.sweep:Sweep", "every combination of some settings, with several seeds"),
         "psro": Row(f"{_HERE}.psro:ResponseOracles", "populations grown by best responses"),
     },
     group="comity.populations",
