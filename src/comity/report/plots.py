@@ -16,6 +16,7 @@ from comity.evaluate.curves import Curve as Curve
 from comity.evaluate.statistics import Interval
 from comity.report.svg import STYLE, to_svg
 
+LINE_LENGTH = 62  # letters of a legend's line
 SIZE = (5.4, 3.1)  # inches: its text can be read on a narrow page, where it fills the width
 
 
@@ -205,9 +206,16 @@ def state_bars(states: Sequence[str], series: Mapping[str, np.ndarray], ylabel: 
 
 
 def _legend(axes: Any, count: int) -> None:
-    """Above the picture, where it hides nothing."""
+    """Above the picture, where it hides nothing; long and many names make the picture higher."""
+    _, names = axes.get_legend_handles_labels()
+    longest = max((len(name) for name in names), default=1)
+    columns = max(1, min(count, 3, int(LINE_LENGTH / (longest + 5))))
+    further = -(-len(names) // columns) - 1
+    figure = axes.get_figure()
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + 0.18 * max(further, 0))
     axes.legend(
-        frameon=False, fontsize=8.5, ncols=min(count, 3), loc="lower left", bbox_to_anchor=(0.0, 1.0),
+        frameon=False, fontsize=8.5, ncols=columns, loc="lower left", bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.2, handlelength=1.4, columnspacing=1.2,
     )  # fmt: skip
 

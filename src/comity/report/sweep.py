@@ -31,8 +31,8 @@ def sweep_verdict(points: Sequence[Point], found: Sequence[Score], metric: str, 
     if len(apart) == len(order) - 1:
         return f"{first} The intervals of all {len(apart)} others lie apart from it."
     close = [_said(points[list(found).index(score)]) for score in order[1:] if score not in apart]
-    rest = f"{', '.join(close[:3])}{f' and {len(close) - 3} more' if len(close) > 3 else ''}"
-    return f"{first} That does not settle it against {rest}: their intervals overlap or have too few seeds."
+    rest = f"{'; '.join(close[:2])}{f' and {len(close) - 2} more' if len(close) > 2 else ''}"
+    return f"{first} It is not settled against {rest}: intervals overlap, or are of fewer than 3 seeds."
 
 
 def sweep_picture(
@@ -122,4 +122,4 @@ def _marginals(
 
 
 def _said(point: Point) -> str:
-    return ", ".join(f"{name} {value}" for name, value in point.items())
+    return ", ".join(f"{name.split('.')[-1]}={value}" for name, value in point.items())
