@@ -90,6 +90,22 @@ def verdict(league: League, name: str) -> str:
     return f"{peace} ({together:.2f} per step), {defence} (it earns {loss:+.2f} more)"
 
 
+def summary(league: League, names: list[str]) -> str:
+    """Two sentences: who cooperates without being exploited, and what the others lack."""
+    worst = league.players.index("always-defect")
+    kinds = {}
+    for name in names:
+        i = league.players.index(name)
+        kinds[name] = (league.mean[i, i] > -1.2, league.mean[worst, i] - league.mean[i, worst] <= 0.5)
+    both = [name for name, (peace, defence) in kinds.items() if peace and defence]
+    kind = [name for name, (peace, defence) in kinds.items() if peace and not defence]
+    firm = [name for name, (peace, defence) in kinds.items() if not peace]
+    first = f"{' and '.join(both) or 'None of them'} cooperates with its own kind and is not exploited."
+    rest = [f"{' and '.join(kind)} cooperates and is exploited"] if kind else []
+    rest += [f"{' and '.join(firm)} does not cooperate"] if firm else []
+    return f"{first} {'; '.join(rest)}." if rest else first
+
+
 def main() -> None:
     """Trains, plays, prints and writes the page."""
     started = time.monotonic()
@@ -104,21 +120,26 @@ def main() -> None:
     for name in players:
         print(f"- {name}: {verdict(league, name)}")
     seen = {name: behaviour(GAME, p, p, jax.random.key(0), tremble=0.05) for name, p in players.items()}
+    curves = {name: [result.metrics] for name, result in runs.items()}
     page = html.page(
         "Who cooperates, who is exploited?",
-        "Three learners in the iterated prisoner's dilemma: mutual cooperation pays -1 per step, mutual "
-        "defection -2, and who cooperates alone gets -3.",
+        summary(league, list(players)),
         [
-            html.section("In short", *(html.paragraph(f"{n}: {verdict(league, n)}.") for n in players)),
+            html.side_by_side(
+                html.table(["learner", "what it does"], [[n, verdict(league, n)] for n in players]),
+                sections.curve_tabs(curves, "reward", name="first"),
+            ),
             sections.league_section(league),
             sections.behaviour_section(
                 {name: found for name, found in seen.items() if found is not None},
                 "Measured against copies of itself, with 5% of all actions replaced by random ones.",
             ),
-            sections.curves_section({name: [result.metrics] for name, result in runs.items()}),
+            sections.curves_section(curves),
             sections.settings_section({name: r.experiment.to_data() for name, r in runs.items()}),
             sections.repeat_section(["make demo"], versions()),
         ],
+        "Three learners in the iterated prisoner's dilemma: mutual cooperation pays -1 per step, mutual "
+        "defection -2, and who cooperates alone gets -3. All rewards shown are the game's own.",
     )
     write_atomically(out / "report.html", page.encode())
     print(f"{out / 'report.html'}  ({time.monotonic() - started:.0f} seconds)")

@@ -104,8 +104,9 @@ class ClaimStudy(Study):
         if curves:
             parts.append(sections.curves_section({self.agent: curves}))
         parts.append(self._replays(results, out))
-        lead = f"{len(results['players'])} seeds beside the published results."
-        return self.write_page(results, out, lead, parts)
+        return self.write_page(
+            results, out, claims_verdict(results["claims"], len(results["players"])), parts
+        )
 
     def _replays(self, results: Results, out: Path) -> str:
         """Sample episodes as pictures and one animation: with itself, and against always-defect."""
@@ -125,6 +126,18 @@ class ClaimStudy(Study):
             caption = f"{self.agent}, seed 0, and {name}."
             parts.append(html.figure(f'<img alt="replay" src="data:image/gif;base64,{data}">', caption))
         return html.section("Replays", *parts)
+
+
+def claims_verdict(claims: Sequence[Mapping[str, Any]], seeds: int) -> str:
+    """How many of the claims hold, and which miss."""
+    held = [claim for claim in claims if claim["holds"] is not None]
+    misses = [claim["label"] for claim in held if not claim["holds"]]
+    first = f"{len(held) - len(misses)} of {len(held)} claims hold over {seeds} seeds."
+    if misses:
+        return f"{first} Missed: {', '.join(misses)}."
+    return (
+        f"{first} {len(claims) - len(held)} further numbers have no bar and stand beside the published ones."
+    )
 
 
 def _cooperation(results: Results, out: Path) -> list[str]:

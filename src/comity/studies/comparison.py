@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from comity.evaluate.groups import game_name
 from comity.evaluate.statistics import bootstrap_mean
 from comity.report import html, sections
 from comity.studies.base import Results, Study, Table
@@ -99,4 +100,20 @@ class Comparison(Study):
         if runs:
             curves = {label: curves_of(players, out) for label, players in runs.items()}
             parts.append(sections.curves_section(curves))
-        return self.write_page(results, out, f"{len(results['rows'])} variants, seeds of each.", parts)
+        return self.write_page(results, out, variants_verdict(results["rows"]), parts)
+
+
+def variants_verdict(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which variant reaches most, and which do not reach what they must."""
+    best = max(rows, key=lambda label: float(rows[label]["mean"]))
+    row = rows[best]
+    held = [label for label, found in rows.items() if found.get("holds") is not None]
+    misses = [label for label in held if not rows[label]["holds"]]
+    games = {game_name(found["experiment"]) for found in rows.values() if "experiment" in found}
+    first = f"{best} reaches most: {row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}] over its seeds."
+    if len(games) > 1:
+        first = f"{len(rows)} variants in {len(games)} games, whose rewards are not compared with each other."
+    if not held:
+        return f"{first} No variant has a bar to reach."
+    missed = f"; {', '.join(misses)} misses" if misses else ""
+    return f"{first} {len(held) - len(misses)} of {len(held)} reach what they must{missed}."
