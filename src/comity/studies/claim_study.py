@@ -131,7 +131,7 @@ class ClaimStudy(Study):
 def claims_verdict(claims: Sequence[Mapping[str, Any]], seeds: int) -> str:
     """How many of the claims hold, and which miss."""
     held = [claim for claim in claims if claim["holds"] is not None]
-    misses = [claim["label"] for claim in held if not claim["holds"]]
+    misses = [claim["label"].strip() for claim in held if not claim["holds"]]
     first = f"{len(held) - len(misses)} of {len(held)} claims hold over {seeds} seeds."
     if misses:
         return f"{first} Missed: {', '.join(misses)}."
