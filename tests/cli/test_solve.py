@@ -155,11 +155,11 @@ def test_bad_files_are_refused_with_what_would_work(tmp_path, capsys, name):
         (["nowhere.csv"], "no file nowhere.csv"),
         (["coin"], "comity analyse"),
         (["chicken", "--picture", "a.doc"], ".png, .svg or .pdf"),
-        (["rock-paper-scissors", "--picture", "a.png", "--draw", "flow"], "2 x 2"),
+        (["rock-paper-scissors", "--picture", "a.png", "--draw", "responses"], "2 x 2"),
         (["public-goods", "--picture", "a.png"], "games of 2 players"),
         (["public-goods", "--game.players", "30"], "up to 8 would work"),
         (["votes", "--coalition"], "quota"),
-        (["chicken", "--coalition", "--picture", "a.png"], "leave it out"),
+        (["chicken", "--coalition", "--picture", "a.png"], "leave out --picture"),
     ],
 )
 def test_bad_arguments_are_refused_with_what_would_work(capsys, arguments, words):
