@@ -154,5 +154,10 @@ def test_theory_imports_only_arrays():
             for name in names:
                 lazy = file.name == "pictures.py" and name.startswith("matplotlib") and node not in tree.body
                 assert name.split(".")[0] in allowed or lazy, f"{file.name} imports {name}"
-                allowed_rooms = ("comity.theory", "comity.core.errors", "comity.core.palette")
+                allowed_rooms = (
+                    "comity.theory",
+                    "comity.core.errors",
+                    "comity.core.palette",
+                    "comity.core.display",
+                )
                 assert not name.startswith("comity") or name.startswith(allowed_rooms), f"{file.name}: {name}"
