@@ -21,6 +21,8 @@ def test_each_variant_changes_what_it_names() -> None:
     assert told["game"]["game"]["identity"] == "seat"
     calm = defence_experiment(**VARIANTS["shared pay, low entropy"]).to_data()["agents"][0]
     assert (calm["entropy_coef"], calm["schedule"]["final_entropy"]) == (0.004, 1.0)
+    for settings in VARIANTS.values():
+        defence_experiment(**settings)  # every one of them fits its game
     aligned = defence_experiment(**VARIANTS["alignment with fellows"]).to_data()["agents"][0]
     assert aligned["term"]["lasting"]
     assert aligned["term"]["goodwill"] == 0.0

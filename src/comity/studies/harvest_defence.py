@@ -39,6 +39,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "shared pay, identity": {"pay": "shared", "identity": "seat"},
     "shared pay, harder strangers": {"pay": "shared", "strangers": HARDER, "iterations": 1200},
     "shared pay, low entropy": {"pay": "shared", "entropy": 0.004},
+    "shared pay, team critic": {"pay": "shared", "team_critic": True},
+    "shared pay, team critic, identity": {"pay": "shared", "team_critic": True, "identity": "seat"},
     "own pay": {},
     "own pay, low entropy": {"entropy": 0.004},
     "alignment": {"term": TERM},
@@ -109,6 +111,7 @@ def defence_experiment(
     term: dict[str, Any] | None = None,
     align_with: str = "everybody",
     entropy: float | None = None,
+    team_critic: bool = False,
     iterations: int = 900,
 ) -> Experiment:
     """Five seats that learn by PPO, or with a term Proximal Advantage Alignment, among two strangers."""
@@ -120,6 +123,9 @@ def defence_experiment(
     if entropy is not None:  # constant, instead of falling from .02 to .004
         learner = agent if term is None else agent["learner"]
         learner["entropy_coef"], learner["schedule"]["final_entropy"] = entropy, 1.0
+    if team_critic:  # one value for all five from what everybody sees, by a network of its own
+        critic = {"shared": False, "view": {"name": "team"}, "learning_rate": 1e-3, "persistent": False}
+        agent["critic"] |= critic
     return Experiment.from_data(
         {
             **base,
