@@ -115,12 +115,12 @@ class OwnView(OpponentValues):
         batch: TeamBatch,
         gae_lambda: Number,
     ) -> tuple[Other, ...]:
-        if self.learn_from == "own":
-            everyone = tuple(range(len(batch.joint.obs)))
-            actions = learner.critic.kind == "action-value"
-            read = read_seats(batch.joint, everyone, batch.seats[0], actions)
-            values = jax.lax.stop_gradient(learner.values(state.critic, state.policy, read))
         found = _by_seat(learner, values, read, gae_lambda)
+        rest = tuple(i for i in range(len(batch.joint.obs)) if i not in batch.seats)
+        if self.learn_from == "own" and rest:  # whom the critic does not learn from, it has not read yet
+            read = read_seats(batch.joint, rest, batch.seats[0], learner.critic.kind == "action-value")
+            values = jax.lax.stop_gradient(learner.values(state.critic, state.policy, read))
+            found = _joined(found, _by_seat(learner, values, read, gae_lambda), (*batch.seats, *rest))
         if self.align_with == "team":
             fellow = jnp.zeros(found.advantage.shape[1], jnp.float32).at[jnp.asarray(batch.seats)].set(1.0)
             found = found._replace(advantage=found.advantage * fellow[None, :, None])
@@ -154,7 +154,7 @@ class Learned(OpponentValues):
         gae_lambda: Number,
     ) -> tuple[Other, ...]:
         summed = _other(learner, values, read, 1, gae_lambda)
-        return (summed._replace(reward=read.reward[..., 1], action=()),)
+        return (summed._replace(advantage=learner.normalised(summed.advantage, read.weight)),)
 
 
 class Given(OpponentValues):
@@ -232,11 +232,19 @@ def _read_rewards(joint: Trajectory, seats: tuple[int, ...], actions: tuple[PyTr
 
 
 def _by_seat(learner: ActorCriticAgent, values: CriticValues, read: CriticBatch, gae_lambda: Number) -> Other:
-    """Every seat as a critic values it; who left has no advantage any more."""
+    """Every seat as a critic values it, normalised by itself; who left has no advantage any more."""
     found = _other(learner, values, read, 0, gae_lambda)
+    normalised = jax.vmap(learner.normalised, in_axes=1, out_axes=1)(found.advantage, read.weight)
     return found._replace(
-        advantage=read.weight * found.advantage, reward=read.weight * read.reward[..., 0], action=read.action
+        advantage=read.weight * normalised, reward=read.weight * read.reward[..., 0], action=read.action
     )
+
+
+def _joined(some: Other, rest: Other, seats: tuple[int, ...]) -> Other:
+    """Seats that were read in two parts, in the order of the game."""
+    order = jnp.argsort(jnp.asarray(seats))
+    joined: Other = jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, order], some, rest)
+    return joined
 
 
 def _other(
@@ -245,7 +253,7 @@ def _other(
     advantage = learner.critic.advantages(values, read, output, learner.discount, gae_lambda)
     following = jnp.where(read.terminated, 0.0, values.next_value[..., output])
     return Other(
-        learner.normalised(advantage, read.weight),
+        advantage,
         read.reward[..., output],
         values.value[..., output] + advantage,
         following,
