@@ -24,6 +24,7 @@ class Memory(eqx.Module):
     """What an agent learns from. Its state is part of the run's state, and checkpointed with it."""
 
     options: ClassVar[Registry] = MEMORIES
+    transient: ClassVar[bool] = False  # whether nothing is kept between two rollouts
 
     @property
     @abstractmethod
@@ -53,6 +54,8 @@ class Memory(eqx.Module):
 
 class OnPolicy(Memory):
     """The rollout that was just played, once."""
+
+    transient: ClassVar[bool] = True
 
     @property
     def updates(self) -> int:

@@ -109,6 +109,17 @@ def critic_values(
     return CriticValues(chosen, value, following, then_chosen, out)
 
 
+def recorded_values(
+    value: Float[Array, "time seat game"],
+    bootstrap: Float[Array, "time seat game"],
+    ended: Bool[Array, "time seat game"],
+) -> CriticValues:
+    """Values of states that were recorded while playing, with those of an act at each true successor."""
+    value, bootstrap = value[..., None], bootstrap[..., None]
+    following = next_values(value, bootstrap, ended)
+    return CriticValues(value, value, following, following, value[..., None])
+
+
 def next_values(
     value: Float[Array, "time seat game outputs"],
     bootstrap: Float[Array, "time seat game outputs"],

@@ -215,14 +215,17 @@ def _fit(
     states, memories = list(learners), [()] * len(experiment.agents)
     for lineup, env in zip(lineups, envs, strict=True):
         for i, seats in lineup.learning:
+            agent = experiment.agents[i]
+            if agent.memory.transient and type(agent).fit is Agent.fit:
+                continue  # tracing a rollout only for its shapes would make every start slower
 
             def play(env: EnvBatch, lineup: Lineup = lineup, seats: tuple[int, ...] = seats) -> TeamBatch:
                 played = rollout(experiment.game, lineup.occupants, env, jax.random.key(0), experiment.unroll)
                 return team_batch(played[0], seats)
 
             shapes = jax.eval_shape(play, env)
-            memories[i] = experiment.agents[i].memory.init(shapes)
-            states[i] = experiment.agents[i].fit(states[i], shapes)
+            memories[i] = agent.memory.init(shapes)
+            states[i] = agent.fit(states[i], shapes)
     return tuple(states), tuple(memories)
 
 

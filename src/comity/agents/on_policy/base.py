@@ -19,7 +19,7 @@ from comity.core.game import GameSpec, Seat
 from comity.core.tunable import is_off
 from comity.learn.advantages import Normalise, normalised
 from comity.learn.critic_net import CriticNet
-from comity.learn.critic_values import CriticBatch, CriticValues, critic_values
+from comity.learn.critic_values import CriticBatch, CriticValues, critic_values, recorded_values
 from comity.learn.critics import Critic, CriticTargets
 from comity.learn.optimisers import Adam, apply_gradients
 from comity.learn.policies import Policy
@@ -74,6 +74,7 @@ class ActorCriticAgent(ActingAgent):
     advantage_clip: float = 0.0  # largest advantage after normalising; 0: no limit
 
     tunable: ClassVar[tuple[str, ...]] = ("discount", "gae_lambda", "entropy_coef")
+    reuses_values: ClassVar[bool] = False  # whether `learn` takes values as they were while playing
 
     def __check_init__(self) -> None:
         for name in ("discount", "gae_lambda"):
@@ -113,7 +114,8 @@ class ActorCriticAgent(ActingAgent):
         return Policy(self.network, seat, key)
 
     def behaviour(self, state: LearnerState, progress: Float[Array, ""]) -> Acting:
-        return Acting(state.policy, state.critic if self._critic_remembers(state) else None)
+        along = self._critic_remembers(state) or self._critic_records(state)
+        return Acting(state.policy, state.critic if along else None)
 
     # ---- How it learns ---------------------------------------------------------------------------------
 
@@ -184,6 +186,16 @@ class ActorCriticAgent(ActingAgent):
         """What a critic says along a batch, on its own torso or else the policy's."""
         return critic_values(critic, critic.torso if critic.torso is not None else policy.torso, read)
 
+    def played_values(self, state: LearnerState, batch: TeamBatch, read: CriticBatch) -> CriticValues:
+        """What the critic said of what was played: as recorded, or else read again; no gradient."""
+        if (
+            self._critic_records(state)
+            and read.inputs is batch.obs
+            and not isinstance(batch.extras.value, tuple)
+        ):
+            return recorded_values(batch.extras.value, batch.bootstrap.value, batch.ended)
+        return jax.lax.stop_gradient(self.values(state.critic, state.policy, read))
+
     def slow_values(self, state: LearnerState, now: CriticValues, read: CriticBatch) -> CriticValues:
         """What the slow copy of the critic says, or the critic itself where there is none; no gradient."""
         slow = now if state.target is None else self.values(state.target, state.policy, read)
@@ -253,6 +265,11 @@ class ActorCriticAgent(ActingAgent):
         """Whether the critic has a memory that follows the play."""
         torso = state.critic.torso
         return self.critic.acts_along and torso is not None and bool(jax.tree.leaves(torso.initial_carry()))
+
+    def _critic_records(self, state: LearnerState) -> bool:
+        """Whether acting tells the critic's value too, since it reads the very features of the policy."""
+        plain = self.critic.kind == "value" and state.critic.outputs == 1
+        return self.critic.shared and plain and self.reuses_values
 
     def _optimisers(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
         return self.optimiser.build(), self.optimiser.build(self.critic.learning_rate)

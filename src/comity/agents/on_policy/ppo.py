@@ -46,6 +46,7 @@ class PPO(ActorCriticAgent):
     kl: KLRule = KLRule()  # what happens when the policy has moved too far
 
     tunable: ClassVar[tuple[str, ...]] = (*ActorCriticAgent.tunable, "clip_ratio")
+    reuses_values: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         require(self.clip_ratio > 0, "clip_ratio", self.clip_ratio, "above 0")
@@ -61,7 +62,7 @@ class PPO(ActorCriticAgent):
         context: Context,
         key: Key,
     ) -> tuple[LearnerState, Metrics]:
-        values = jax.lax.stop_gradient(self.values(state.critic, state.policy, read))
+        values = self.played_values(state, batch, read)
         shaped = shape(values)
         targets = self.critic.targets(values, self.slow_values(state, values, read), read, self.discount)
         state = self.renormalise(state, targets, read)

@@ -14,7 +14,7 @@ from comity.core.batch import TeamBatch, Trajectory, stack_seats
 from comity.core.errors import ComityError, require
 from comity.core.registry import Registry, Row
 from comity.core.tunable import Number
-from comity.learn.critic_values import CriticBatch, CriticValues, next_values
+from comity.learn.critic_values import CriticBatch, CriticValues, recorded_values
 from comity.learn.views import Own
 
 OPPONENT_VALUES = Registry(
@@ -285,10 +285,9 @@ def _recorded(joint: Trajectory, ended: Bool[Array, "time seat game"], of_action
         raise ComityError(
             "opponent_values given needs opponents that record their own values: use own-view or learned."
         )
-    value = jnp.stack([value for value, _ in needed], axis=1)[..., None]
-    bootstrap = jnp.stack([extras.value for extras in joint.bootstrap], axis=1)[..., None]
-    following = next_values(value, bootstrap, ended)
-    each = value[..., None]
+    value = jnp.stack([value for value, _ in needed], axis=1)
+    bootstrap = jnp.stack([extras.value for extras in joint.bootstrap], axis=1)
+    found = recorded_values(value, bootstrap, ended)
     if of_actions:
-        each = jnp.stack([each for _, each in needed], axis=1)[..., None, :]
-    return CriticValues(value, value, following, following, each)
+        found = found._replace(each=jnp.stack([each for _, each in needed], axis=1)[..., None, :])
+    return found
