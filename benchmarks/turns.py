@@ -5,6 +5,7 @@ that it has had there.
 """
 
 import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 START = "prisoners-dilemma a2c --iterations 2 --batch 16 --game.horizon 4 --json --out"
+EQUAL = "--agent.critic.shared"  # what A2C did before critics had networks of their own by default
 PUBLIC = "import comity; [getattr(comity, name) for name in dir(comity)]"
 LEAGUE = ("zoo:coin/adalign/0", "zoo:coin/loqa/0", "always-cooperate", "always-defect", "tit-for-tat")
 
@@ -75,8 +77,9 @@ def command(*arguments: str) -> float:
 
 def cached_start() -> float:
     """`comity train` of a tiny experiment whose program was compiled before."""
+    equal = [EQUAL] if importlib.util.find_spec("comity.training") else []
     with tempfile.TemporaryDirectory() as folder:
-        return command("-m", "comity", "train", *START.split(), f"{folder}/run")
+        return command("-m", "comity", "train", *START.split(), f"{folder}/run", *equal)
 
 
 def main() -> None:

@@ -30,18 +30,22 @@ MUST_BE = {
 def parse_arguments(settings: type[Settings], arguments: list[str], program: str, **options: Any) -> Settings:
     """The settings that arguments give; `program` is what the help calls the command."""
     refused = io.StringIO()
+    asked = {"-h", "--help"} & set(arguments)
+    config = tuple(options.pop("config", ()))
+    # Help texts are comments, and reading the source for them is slow: only where somebody asks.
+    quick = config if asked else (*config, tyro.conf.HelptextFromCommentsOff)
     try:
         with contextlib.redirect_stderr(refused):
-            parsed: Settings = tyro.cli(settings, args=arguments, prog=program, **options)
+            parsed: Settings = tyro.cli(settings, args=arguments, prog=program, config=quick, **options)
             return parsed
     except SystemExit as left:
         if left.code in (None, 0):
             raise
     refused, listed = io.StringIO(), io.StringIO()
     with _wide(), contextlib.redirect_stderr(refused), contextlib.suppress(SystemExit):
-        tyro.cli(settings, args=arguments, prog=program, **options)
+        tyro.cli(settings, args=arguments, prog=program, config=config, **options)
     with _wide(), contextlib.redirect_stdout(listed), contextlib.suppress(SystemExit):
-        tyro.cli(settings, args=["--help"], prog=program, **options)
+        tyro.cli(settings, args=["--help"], prog=program, config=config, **options)
     known = set(re.findall(r"--[a-z][\w.-]*", COLOURS.sub("", listed.getvalue())))
     raise ComityError(_sentence(COLOURS.sub("", refused.getvalue()), known, program))
 

@@ -20,10 +20,19 @@ def compiled(function: Callable[..., Any], once: bool = False, **options: Any) -
     Level 1 compiled training programs in about four fifths of the time of XLA's usual level 3, and they ran
     as fast; level 0, for what runs only `once`, in half of it. A level in XLA_FLAGS goes before.
     """
-    if jax.default_backend() == "cpu" and LEVEL not in os.environ.get("XLA_FLAGS", ""):
-        options["compiler_options"] = {LEVEL: 0 if once else 1}
-    jitted: Callable[..., Any] = eqx.filter_jit(function, **options)
+    jitted: Callable[..., Any] = eqx.filter_jit(function, **_compiler_options(once), **options)
     return jitted
+
+
+def compiled_for(function: Callable[..., Any], once: bool = False, **options: Any) -> Any:
+    """The same by `jax.jit`: what it has traced, calls use again. `static_argnums` are plain values."""
+    return jax.jit(function, **_compiler_options(once), **options)
+
+
+def _compiler_options(once: bool) -> dict[str, Any]:
+    if jax.default_backend() != "cpu" or LEVEL in os.environ.get("XLA_FLAGS", ""):
+        return {}
+    return {"compiler_options": {LEVEL: 0 if once else 1}}
 
 
 def check_platform() -> None:

@@ -19,7 +19,7 @@ from jaxtyping import PyTree
 
 from comity.bridges.host import reraise_host_errors
 from comity.core.agent import stack
-from comity.core.compilation import compiled
+from comity.core.compilation import compiled, compiled_for
 from comity.core.errors import ComityError
 from comity.training import loop
 from comity.training.experiment import Experiment
@@ -80,6 +80,19 @@ def _train(runs: Sequence[ActiveRun], opened: Sequence[list[Hook]], lanes: "Lane
         _call_hooks([runs[i] for i in active], [opened[i] for i in active])
 
 
+def trace(experiment: Experiment) -> None:
+    """Traces the programs of a run: what an agent refuses is refused; training uses the traces again."""
+    state = starter().trace(experiment, None, None).out_info
+    count = min(experiment.chunk, experiment.iterations)
+    _advancer(True).trace(_program_of(experiment), state, count)
+
+
+@functools.cache
+def starter() -> Any:
+    """The compiled `loop.start`, which runs only once."""
+    return compiled_for(loop.start, once=True, static_argnums=0)
+
+
 def start_any_seed(experiment: Experiment) -> RunState:
     """The state before the first iteration, by a program that is compiled once for all seeds.
 
@@ -130,9 +143,10 @@ def _program_of(experiment: Experiment) -> Experiment:
 
 
 @functools.cache
-def _advancer(single: bool) -> Callable[..., Any]:
+def _advancer(single: bool) -> Any:
     """The compiled program; its state's buffers are used again for the new state."""
-    return compiled(loop.advance if single else _advance_stacked, donate="all-except-first")
+    function = loop.advance if single else _advance_stacked
+    return compiled_for(function, static_argnums=(0, 2), donate_argnums=1)
 
 
 def _advance_stacked(experiment: Experiment, states: PyTree, count: int) -> tuple[PyTree, dict[str, Any]]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from comity.core.compilation import compiled, use_compilation_cache
+from comity.core.compilation import use_compilation_cache
 from comity.core.errors import ComityError
-from comity.training import loop
-from comity.training.driver import drive, start_any_seed
+from comity.training.driver import drive, start_any_seed, starter
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
 from comity.training.hooks.base import ActiveRun, Hook, Report
@@ -84,7 +83,7 @@ def restore_or_start(experiment: Experiment, folder: RunFolder | None) -> RunSta
         print(f"warning: {complaint} The checkpoint before it is used.", file=sys.stderr)
     if state is not None:
         return state
-    fresh: RunState = compiled(loop.start, once=True)(experiment, None, folder.start_policies(experiment))
+    fresh: RunState = starter()(experiment, None, folder.start_policies(experiment))
     return fresh
 
 

@@ -9,7 +9,7 @@ import jax
 
 from comity.core.agent import Player
 from comity.core.errors import ComityError
-from comity.training import loop
+from comity.training.driver import trace
 from comity.training.executors.in_process import InProcess
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
@@ -30,12 +30,12 @@ def create(
 ) -> RunFolder:
     """A new run folder with its experiment, whose learners begin as the player `start_from`, if it is given.
 
-    One iteration is traced first, so that whatever an agent refuses, and what does not fit in the memory, is
+    Training is traced first, so that whatever an agent refuses, and what does not fit in the memory, is
     refused before anything exists.
     """
     memory = estimate_memory(experiment)
     memory.check()
-    jax.eval_shape(lambda: loop.iterate(experiment, loop.start(experiment)))
+    trace(experiment)
     about = {"versions": versions(), "command": command, "memory": memory.to_data()}
     if start_from is None:
         return RunFolder.create(out, experiment, about)
