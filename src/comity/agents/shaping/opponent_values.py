@@ -234,9 +234,12 @@ def _read_rewards(joint: Trajectory, seats: tuple[int, ...], actions: tuple[PyTr
 def _by_seat(learner: ActorCriticAgent, values: CriticValues, read: CriticBatch, gae_lambda: Number) -> Other:
     """Every seat as a critic values it, normalised by itself; who left has no advantage any more."""
     found = _other(learner, values, read, 0, gae_lambda)
-    normalised = jax.vmap(learner.normalised, in_axes=1, out_axes=1)(found.advantage, read.weight)
+    seats = range(read.weight.shape[1])
+    alone = [learner.normalised(found.advantage[:, i : i + 1], read.weight[:, i : i + 1]) for i in seats]
     return found._replace(
-        advantage=read.weight * normalised, reward=read.weight * read.reward[..., 0], action=read.action
+        advantage=read.weight * jnp.concatenate(alone, axis=1),
+        reward=read.weight * read.reward[..., 0],
+        action=read.action,
     )
 
 
