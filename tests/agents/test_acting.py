@@ -40,7 +40,7 @@ def test_the_most_likely_action_is_the_mode(game: str) -> None:
     assert len(np.unique(np.asarray(drawn))) > 1
 
 
-def test_critics_play_along_only_while_learning_and_only_if_they_remember() -> None:
+def test_critics_play_along_only_while_learning_and_only_where_it_serves() -> None:
     spec = make_game("prisoners-dilemma").spec
     for critic, along in (
         (Critic(network=GRU(width=4)), True),

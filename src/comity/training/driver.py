@@ -84,7 +84,7 @@ def trace(experiment: Experiment) -> None:
     """Traces the programs of a run: what an agent refuses is refused; training uses the traces again."""
     state = starter().trace(experiment, None, None).out_info
     count = min(experiment.chunk, experiment.iterations)
-    _advancer(True).trace(_program_of(experiment), state, count)
+    _advancer(True, plain=True).trace(_program_of(experiment), state, count)
 
 
 @functools.cache
@@ -119,12 +119,14 @@ class Lanes:
             )
         self._experiment = alike[0]
         self._single = len(states) == 1
+        # Players that a response is trained against are arrays within an agent.
+        self._plain = not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(alike[0]))
         self._state: PyTree = states[0] if self._single else stack(list(states))
         self._count = len(states)
 
     def advance(self, count: int) -> list[dict[str, np.ndarray]]:
         """`count` iterations of all runs; the metrics of each, leaves [count]."""
-        self._state, metrics = _advancer(self._single)(self._experiment, self._state, count)
+        self._state, metrics = _advancer(self._single, self._plain)(self._experiment, self._state, count)
         host = {name: np.asarray(values) for name, values in metrics.items()}
         if self._single:
             return [host]
@@ -143,9 +145,11 @@ def _program_of(experiment: Experiment) -> Experiment:
 
 
 @functools.cache
-def _advancer(single: bool) -> Any:
-    """The compiled program; its state's buffers are used again for the new state."""
+def _advancer(single: bool, plain: bool) -> Any:
+    """The compiled program, of an experiment without arrays if `plain`; the state's buffers are used again."""
     function = loop.advance if single else _advance_stacked
+    if not plain:
+        return compiled(function, donate="all-except-first")
     return compiled_for(function, static_argnums=(0, 2), donate_argnums=1)
 
 
