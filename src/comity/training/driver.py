@@ -146,7 +146,7 @@ def _program_of(experiment: Experiment) -> Experiment:
 
 @functools.cache
 def _advancer(single: bool, plain: bool) -> Any:
-    """The compiled program, of an experiment without arrays if `plain`; the state's buffers are used again."""
+    """The compiled program, which uses the state's buffers again; `plain`: the experiment has no arrays."""
     function = loop.advance if single else _advance_stacked
     if not plain:
         return compiled(function, donate="all-except-first")
