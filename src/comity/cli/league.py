@@ -30,7 +30,7 @@ class Settings:
     """Lets every player meet every player; prints what each earns per step, seats averaged."""
 
     episodes: int = 100  # episodes of each pairing, in each arrangement of the seats
-    horizon: int | None = None  # steps in an episode; by default the game's own
+    horizon: int | None = None  # steps in an episode; by default the game's own, or 500
     seed: int = 0  # everything random follows from it
     deterministic: bool = False  # everybody does what is most likely instead of drawing
     # a folder of several seeds: one player with intervals over seeds, or each seed a player

@@ -12,6 +12,7 @@ from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
 from comity.evaluate.league.outcomes import pairing_outcomes
 from comity.evaluate.league.result import League
+from comity.evaluate.replay import LONGEST
 from comity.evaluate.statistics import bootstrap_mean
 from comity.games.transforms import with_horizon
 from comity.play.loading import check_player
@@ -32,13 +33,13 @@ def play_league(
 
     The seats of each pairing are filled in every way; each arrangement plays `episodes` episodes. Where
     the seats differ, a player may be given as a tuple: who it is in each seat. `deterministic` lets
-    everybody do what is most likely.
+    everybody do what is most likely. A game without a fixed length is played for 500 steps, new episodes
+    following those that end, unless `horizon` says another number.
     """
     require(episodes >= 1, "episodes", episodes, "at least 1")
     require(len(players) >= 1, "players", list(players), "at least one player")
-    game = with_horizon(game, horizon)
-    if game.horizon is None:
-        raise ComityError("This game has no fixed length: give the league a horizon.")
+    game = with_horizon(game, LONGEST if horizon is None and game.horizon is None else horizon)
+    assert game.horizon is not None
     names = tuple(players)
     seats = len(game.seats)
     everyone = _everyone(game, players)
