@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-claims test-slow lint bench retrain-check clean
+.PHONY: setup demo test test-claims test-first-hour test-slow lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -30,6 +30,9 @@ test: $(VENV)/.dev ## the tests, in parallel
 
 test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and go on
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims
+
+test-first-hour: $(VENV)/.core ## what a newcomer types, from a wheel in an empty environment (PYTHONS: interpreters)
+	$(BIN)/python tests/first_hour/run.py $(PYTHONS)
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow
