@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-claims test-first-hour test-slow lint bench retrain-check clean
+.PHONY: setup demo test test-long test-claims test-first-hour test-slow lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -27,6 +27,9 @@ QUICK_COMPILE := --xla_backend_optimization_level=0 --xla_llvm_disable_expensive
 
 test: $(VENV)/.dev ## the tests, in parallel
 	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+test-long: $(VENV)/.dev ## tests that take long each: settings that are felt, the pages on extending, exact learners
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m long
 
 test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and go on
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims

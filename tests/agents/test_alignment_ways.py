@@ -203,7 +203,7 @@ def test_a_table_cannot_read_numbers() -> None:
 def test_action_values_need_choices() -> None:
     for name in NAMES:
         agent = make_agent(name, **{"learner.critic.kind": "action-value"})
-        with pytest.raises(ComityError, match=r"needs discrete actions.*use a critic of kind value"):
+        with pytest.raises(ComityError, match=r"needs discrete actions.*use critic.kind value"):
             make_experiment(make_game("negotiation"), agent)
 
 

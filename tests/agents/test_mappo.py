@@ -99,6 +99,7 @@ def test_seats_that_share_parameters_can_be_exchanged() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.long
 def test_with_one_seat_mappo_is_ppo_bit_by_bit() -> None:
     found = []
     for agent in (MAPPO(network=SMALL, critic=values("joint")), IPPO(network=SMALL, critic=values("own"))):
@@ -159,6 +160,7 @@ class ToldToEach(View):
         return jax.tree.map(lambda x: jnp.repeat(x, len(batch.seats), axis=1), Team().read_next(batch))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [MLP, GRU])
 def test_one_value_for_a_team_is_that_of_its_first_seat(kind: Any) -> None:
     """Computed once a game, it is what would come of showing every seat the first one's view."""

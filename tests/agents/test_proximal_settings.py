@@ -27,6 +27,8 @@ from comity.play.specs import make_game
 from comity.testing import check_agent
 from tests.agents.shaped import NOW, OWN_VIEW, Played, largest, played, quick_jit
 
+pytestmark = pytest.mark.long
+
 SMALL, SEEN = MLP(width=4), MLP(width=4, inputs=Inputs(normalise=True))
 GOODS = make_game("public-goods", players=3, horizon=4)
 

@@ -53,6 +53,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_an_environment_of_ones_own_from_its_import_path(folder: Path) -> None:
     train = f"train --game mine:make_env mappo {TINY} --game.arguments size=3 --game.workers 1 --out run"
     done = comity(train, folder)
@@ -79,6 +80,7 @@ def test_a_pettingzoo_environment_by_its_module(folder: Path) -> None:
     assert resumed.returncode == 0, resumed.stderr
 
 
+@pytest.mark.long
 def test_an_environment_of_turns_is_trained_and_resumed(folder: Path) -> None:
     game = "pettingzoo:pettingzoo.classic.tictactoe_v3"
     done = comity(f"train {game} ppo {TINY} --game.workers 0 --out turns", folder)

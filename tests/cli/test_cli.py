@@ -102,7 +102,7 @@ BAD_INPUT = [
     ),
     (
         "train prisoners-dilemma a2c --rewards all",
-        "rewards = 'all' is not possible: it must be own, sum, a number or MODULE:FUNCTION.",
+        "rewards = 'all' is not possible: it must be own, sum, a finite number or MODULE:FUNCTION.",
     ),
     (
         "train prisoners-dilemma a2c --opponents past --opponents.groups 7",
@@ -246,7 +246,7 @@ def test_help_has_a_line_for_every_field(say) -> None:
     ]
     for prefix, cls in parts:
         for field in dataclasses.fields(cls):
-            option = f"--{prefix}{field.name}".replace("_", "-")
+            option = f"--{prefix}{field.name}".replace("_", "-").replace("--start-from", "--from")
             if any(
                 other.startswith(f"{prefix}{field.name}.") for other, _ in parts if field.name != "network"
             ):

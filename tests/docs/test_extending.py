@@ -32,6 +32,8 @@ from comity.training.options import Options
 from comity.training.runner import create, run
 from tests.docs.pages import REGISTRIES, ROOT, commands, files, follow
 
+pytestmark = pytest.mark.long
+
 PAGE = ROOT / "docs" / "extending.md"
 QUICK = Options(checkpoint_seconds=0.0, tensorboard=False)
 

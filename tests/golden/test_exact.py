@@ -291,6 +291,7 @@ def learned(game: Any, agent: str, seeds: int, iterations: int, **settings: Any)
     return np.asarray(values), policies
 
 
+@pytest.mark.long
 def test_naive_learning_defects_and_lola_and_sos_reciprocate() -> None:
     naive_values, _ = learned(DILEMMA, "naive", 10, 500)
     np.testing.assert_allclose(naive_values, -2.0, atol=0.05)
@@ -306,6 +307,7 @@ def test_naive_learning_defects_and_lola_and_sos_reciprocate() -> None:
         assert typical[4] < 0.3
 
 
+@pytest.mark.long
 def test_cola_learns_consistent_moves_and_leaves_defection() -> None:
     experiment = make_experiment(
         DILEMMA, make_agent("cola", DILEMMA), batch=1, unroll=2, iterations=300, seed=1
@@ -318,6 +320,7 @@ def test_cola_learns_consistent_moves_and_leaves_defection() -> None:
     assert np.asarray(values).mean() * 0.04 > -1.5  # naive learners end at -2
 
 
+@pytest.mark.long
 def test_matching_pennies_ends_at_one_half_with_shaping_only() -> None:
     pennies = make_game("matching-pennies")
     settings = {"discount": 0.9, "learning_rate": 0.15}

@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused_with_the_number(
         assert "GB are free: a smaller batch, unroll or game would help." in said
     wide = "train coin ppo --game.width 100000 --game.height 100000 --out run"
     assert command_line(shlex.split(wide)) == 2
-    assert "This CoinGame is too large" in capsys.readouterr().err
+    assert "width = 100000 is not possible" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(memory_estimate, "free_memory", lambda: 1000)
     with pytest.raises(ComityError, match=r"at least 0\.\d MB of memory .* and 0\.0 MB are free"):

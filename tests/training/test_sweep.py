@@ -50,6 +50,7 @@ def test_settings_of_all_kinds_vary() -> None:
     assert varied(experiment(), {"batch": 16}).batch == 16
 
 
+@pytest.mark.long
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sweep"
     vary = ["--vary", "agent.discount", "0.5", "0.9", "--seeds", "2", "--out", str(out), "--json"]

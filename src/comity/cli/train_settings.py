@@ -56,10 +56,8 @@ class RunSettings:
     population: str | None = None  # runs that follow from results: NAME or MODULE:CLASS, as in psro
     executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised or MODULE:CLASS
     json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
-    start_from: Annotated[str | None, tyro.conf.arg(name="from")] = (
-        None  # begin as this player: a run folder,
-    )
-    # a player file or zoo:GAME/AGENT/SEED
+    start_from: Annotated[str | None, tyro.conf.arg(name="from")] = None
+    """begin as this player: a run folder, a player file or zoo:GAME/AGENT/SEED"""
     dry_run: bool = False  # say what would be trained and what memory it would take, and write nothing
 
 

@@ -151,22 +151,26 @@ class ShapingAgent(Agent):
         own = self._own_advantages(batch, read, values, learner.gae_lambda)
         past = self._past_advantages(batch, read, values)
         ended = batch.ended
-        so_far, total = jnp.zeros_like(own), jnp.zeros_like(own)
+        pasts: list[Array] = []
+        total = jnp.zeros_like(own)
         shape = over_team(_in_stream(partial(term, discount=learner.discount)))
         others = opponents.others(learner, state, values, read, batch, term.opponent_lambda)
         for i, other in enumerate(others):
             so_far, shaping = shape(past, ended, other, self._before(state, batch, i))
+            pasts.append(so_far)
             total = total + shaping
         advantage = own + term.weight * total
         if term.discount_time:
             advantage = advantage * over_team(partial(time_discount, discount=learner.discount))(ended)
+        answered = jnp.stack(pasts or [jnp.zeros_like(own)])
         metrics = {
             "own_advantage": jnp.std(own),
-            "past_advantage": jnp.std(so_far),
-            "past_negative": jnp.mean(so_far < 0, dtype=jnp.float32),
+            "past_advantage": jnp.std(answered),
+            "past_negative": jnp.mean(answered < 0, dtype=jnp.float32),
             "shaping_term": jnp.std(total),
-            "opponent_explained_variance": _explained_variance(others),
         }
+        if others:
+            metrics["opponent_explained_variance"] = _explained_variance(others)
         return jax.lax.stop_gradient(Shaped(advantage, metrics))
 
     # ---- All else is the learner's ---------------------------------------------------------------------
