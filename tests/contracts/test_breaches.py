@@ -79,6 +79,8 @@ class Turns(Environment):
                 reward = (said / 0.0, -said)
             case "integer reward":
                 reward = (said.astype(jnp.int32), -said)
+            case "Python's float":
+                reward = (0.5, -said)
             case "flag":
                 truncated = truncated.astype(jnp.int32)
             case "alive":
@@ -125,7 +127,8 @@ def test_a_good_game_passes() -> None:
         ("state", "keep its shape"),
         ("nan", "not finite"),
         ("integer reward", "first: reward"),
-        ("flag", "a flag is"),
+        ("Python's float", r"first: reward is 0.5, of Python's float: return jnp.float32\(...\)"),
+        ("flag", r"truncated is int32\[\]: return jnp.bool_\(...\)"),
         ("alive", "first: alive"),
         ("seats", "one entry per seat"),
         ("late", "step 6 of an episode of 6: truncated too late"),

@@ -69,6 +69,7 @@ def run(name: str, arguments: list[str]) -> int:
     settings = parse(names, arguments)
     experiment = experiment_of(names, settings)
     options = options_of(settings, experiment)
+    make_executor(settings.executor)  # one that does not exist is refused before there is a folder
     if settings.dry_run:
         return dry_run(experiment, settings)
     command = "comity train " + shlex.join([*names, *arguments])

@@ -55,18 +55,12 @@ def check_game(game: Environment, steps: int = 40, seed: int = 0) -> None:
             assert spaces.contains(seat.observation, seen), f"step {time}: {seat.name} sees {seen}"
         actions = sample(seats, action_key)
         result = step(step_key, state, actions)
+        _check_answer(seats, result[1])
         assert_trees_equal(result, step(step_key, state, actions), "a step with one key must give one result")
         others = sample(seats, step_key)
         _check_waiting(game, step, acts, (step_key, state, actions, others), obs, result)
         state, now = result
         assert jax.tree.map(lambda x: (x.shape, x.dtype), state) == structure, "the state must keep its shape"
-        assert len(now.obs) == len(now.reward) == len(now.alive) == len(seats), "one entry per seat"
-        for seat, reward, alive in zip(seats, now.reward, now.alive, strict=True):
-            assert (reward.shape, reward.dtype) == ((), jnp.float32), f"{seat.name}: reward {reward}"
-            assert bool(jnp.isfinite(reward)), f"{seat.name}: the reward {reward} is not finite"
-            assert (alive.shape, alive.dtype) == ((), jnp.bool_), f"{seat.name}: alive {alive}"
-        for flag in (now.terminated, now.truncated):
-            assert (flag.shape, flag.dtype) == ((), jnp.bool_), f"a flag is {flag}"
         _check_turns(game, now, turns)
         game.view(state)
         over = bool(now.terminated | now.truncated)
@@ -97,6 +91,23 @@ def check_drawing(game: Environment, state: PyTree, shown: bool = True) -> None:
     if shown:
         assert min(paint(scene).shape) >= 1
         assert write(scene).plain.strip(), "the drawing of a state is empty"
+
+
+def _check_answer(seats: PerSeat[Seat], now: TimeStep) -> None:
+    """Rewards and flags, one for each seat where they are a seat's."""
+    assert len(now.obs) == len(now.reward) == len(now.alive) == len(seats), "one entry per seat"
+    for seat, reward, alive in zip(seats, now.reward, now.alive, strict=True):
+        _check_scalar(f"{seat.name}: reward", reward, jnp.float32)
+        assert bool(jnp.isfinite(reward)), f"{seat.name}: the reward {reward} is not finite"
+        _check_scalar(f"{seat.name}: alive", alive, jnp.bool_)
+    _check_scalar("terminated", now.terminated, jnp.bool_)
+    _check_scalar("truncated", now.truncated, jnp.bool_)
+
+
+def _check_scalar(name: str, value: object, dtype: type) -> None:
+    wanted = f"return jnp.{jnp.dtype(dtype).name.replace('bool', 'bool_')}(...)"
+    assert isinstance(value, jax.Array), f"{name} is {value!r}, of Python's {type(value).__name__}: {wanted}"
+    assert (value.shape, value.dtype) == ((), dtype), f"{name} is {value.dtype}{list(value.shape)}: {wanted}"
 
 
 def _sample_actions(seats: PerSeat[Seat], key: Key) -> PerSeat[PyTree]:

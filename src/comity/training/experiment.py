@@ -62,6 +62,9 @@ class Experiment(eqx.Module):
         length = self.schedule_length
         require(length >= 1, "schedule_iterations", length, "at least 1")
         require(0 <= self.seed < 2**31, "seed", self.seed, "between 0 and 2147483647")
+        for name in SIZES:
+            size = getattr(self, name)
+            require(size is None or size < 2**31, name, size, "at most 2147483647")
         seats = self.game.seats
         taken = sorted(seat for places in self.seating for seat in places)
         if len(self.agents) != len(self.seating) or taken != list(range(len(seats))):
