@@ -104,7 +104,7 @@ def _check_answer(seats: PerSeat[Seat], now: TimeStep) -> None:
     _check_scalar("truncated", now.truncated, jnp.bool_)
 
 
-def _check_scalar(name: str, value: object, dtype: type) -> None:
+def _check_scalar(name: str, value: object, dtype: Any) -> None:
     wanted = f"return jnp.{jnp.dtype(dtype).name.replace('bool', 'bool_')}(...)"
     assert isinstance(value, jax.Array), f"{name} is {value!r}, of Python's {type(value).__name__}: {wanted}"
     assert (value.shape, value.dtype) == ((), dtype), f"{name} is {value.dtype}{list(value.shape)}: {wanted}"
