@@ -1,6 +1,7 @@
 """What every game and every agent must hold; a check raises an `AssertionError` that says what does not."""
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
