@@ -38,6 +38,13 @@ class Trajectory(NamedTuple):
     acts: PerSeat[Bool[Array, "time game"]] = ()
 
 
+class Drawn(NamedTuple):
+    """Where in a prioritised memory each sequence was found, and its importance weight, leaves [game]."""
+
+    place: Int[Array, " game"]
+    importance: Float[Array, " game"]
+
+
 class TeamBatch(eqx.Module):
     """What the seats of one team learn from: leaves [time, seat, game, ...].
 
@@ -48,6 +55,7 @@ class TeamBatch(eqx.Module):
     - `acts`, `next_acts`: whether the seat decides something in this step, and in the one after it.
     - `state`, `next_state` are the game's and have no axis of seats: [time, game, ...]; `age` is [game].
     - `everyone` is the trajectory of all seats, the team's and the others'; a replay may leave it out.
+    - `drawn` is where a prioritised memory found each sequence, and what it counts; else None.
     """
 
     obs: PyTree
@@ -68,6 +76,7 @@ class TeamBatch(eqx.Module):
     age: Int[Array, " game"]
     everyone: Trajectory | None
     seats: tuple[int, ...] = eqx.field(static=True)
+    drawn: Drawn | None = None
 
     @property
     def ended(self) -> Bool[Array, "time seat game"]:
@@ -116,7 +125,7 @@ SEAT_FIELDS = (
     "obs", "next_obs", "action", "extras", "bootstrap", "reward", "terminated", "truncated", "resets",
     "alive", "acts", "next_acts",
 )  # fmt: skip
-_GAME_AXIS = {**dict.fromkeys(SEAT_FIELDS, 2), "carry": 1, "state": 1, "next_state": 1, "age": 0}
+_GAME_AXIS = {**dict.fromkeys(SEAT_FIELDS, 2), "carry": 1, "state": 1, "next_state": 1, "age": 0, "drawn": 0}
 
 
 def team_batch(joint: Trajectory, seats: tuple[int, ...]) -> TeamBatch:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.batch import TeamBatch
@@ -15,9 +15,15 @@ MEMORIES = Registry(
     {
         "on-policy": Row("comity.core.memory:OnPolicy", "the last rollout, once"),
         "uniform-replay": Row("comity.learn.replay:UniformReplay", "steps of earlier rollouts, drawn evenly"),
+        "prioritised-replay": Row(
+            "comity.learn.prioritised:PrioritisedReplay", "steps of earlier rollouts, surprising ones more often"
+        ),
     },
     group="comity.memories",
 )
+
+
+PRIORITIES = "priorities"  # among an update's metrics: how surprising each sequence was, for the memory
 
 
 class Memory(eqx.Module):
@@ -46,6 +52,10 @@ class Memory(eqx.Module):
     def ready(self, memory: PyTree) -> bool | Bool[Array, ""]:
         """Whether there is enough to learn from; until then updates are left out."""
         return True
+
+    def prioritise(self, memory: PyTree, batch: TeamBatch, priorities: Float[Array, " game"]) -> PyTree:
+        """The memory after an update said how surprising each sequence that it gave was; by default as it is."""
+        return memory
 
     def keep(self, memory: PyTree) -> PyTree:
         """What is kept until the next rollout; by default all."""

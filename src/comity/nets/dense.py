@@ -18,8 +18,19 @@ def dense_layers(sizes: list[int], key: Key, orthogonal: bool, precision: Precis
     )
 
 
-def through(layers: tuple[Linear, ...], x: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
-    """Layers one after another, each followed by a ReLU."""
+def through(
+    layers: tuple[Linear, ...], x: Float[Array, "... inputs"], normalise: bool = False
+) -> Float[Array, "... outputs"]:
+    """Layers one after another, each followed by a ReLU, and before it by a layer normalisation if asked for."""
     for layer in layers:
-        x = jax.nn.relu(layer(x))
+        x = layer(x)
+        x = jax.nn.relu(layer_normalised(x) if normalise else x)
     return x
+
+
+def layer_normalised(x: Float[Array, "... units"]) -> Float[Array, "... units"]:
+    """Units with mean 0 and variance 1 over the layer (Ba et al., 2016, arXiv:1607.06450).
+
+    There is nothing to learn in it: the next layer can scale and shift as well.
+    """
+    return jax.nn.standardize(x, axis=-1, epsilon=1e-6)

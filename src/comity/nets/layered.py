@@ -29,6 +29,7 @@ class LayeredNetwork(Network):
     inputs: Inputs = Inputs()  # the clock and the normaliser
     orthogonal: bool = False  # whether dense layers start with orthogonal weights instead of normal ones
     precision: Precision = "float32"  # of the factors in products; sums and weights stay float32
+    layer_norm: bool = False  # whether the units of each dense layer are normalised before their ReLU
 
     def __check_init__(self) -> None:
         require(self.width >= 1, "network.width", self.width, "at least 1")
@@ -62,11 +63,13 @@ class LayeredTorso(Torso):
     normaliser: Normaliser | None
     convolutions: tuple[Convolution, ...]
     layers: tuple[Linear, ...]
+    layer_norm: bool = eqx.field(static=True)
 
     def __init__(self, network: LayeredNetwork, observation: Space, key: Key) -> None:
         self.observation = observation
         self.encoder = network.encoder
         self.inputs = network.inputs
+        self.layer_norm = network.layer_norm
         self.normaliser = Normaliser(spaces.flat_size(observation)) if network.inputs.normalise else None
         self.convolutions = network.encoder.build(observation, network.precision, jax.random.fold_in(key, 0))
         sizes = [self.input_size] + [network.width] * network.depth
@@ -122,7 +125,7 @@ class LayeredTorso(Torso):
 
     def _dense(self, observations: tuple[Array, ...], clock: PyTree) -> Float[Array, "... width"]:
         x = self.encoder.encode(self.convolutions, self.observation, observations)
-        return through(self.layers, with_clock(x, clock) if self.inputs.clock else x)
+        return through(self.layers, with_clock(x, clock) if self.inputs.clock else x, self.layer_norm)
 
 
 def _delay(

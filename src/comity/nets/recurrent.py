@@ -82,4 +82,4 @@ class RecurrentTorso(LayeredTorso):
     def _finish(self, x: Float[Array, "... inputs"], y: Float[Array, "... size"]) -> Array:
         if not self.after:
             return y
-        return through(self.after, jnp.concatenate([y, x], axis=-1) if self.skip else y)
+        return through(self.after, jnp.concatenate([y, x], axis=-1) if self.skip else y, self.layer_norm)

@@ -125,6 +125,8 @@ def _describe_torso(torso: Torso) -> dict[str, Any]:
         return {"kind": "tabular", "flat": flat}
     if not isinstance(torso, LayeredTorso) or type(torso) not in (MLPTorso, RecurrentTorso):
         raise _no_form("network", torso)
+    if torso.layer_norm:
+        raise ComityError("Layers that are normalised (network.layer_norm) have no form in NumPy yet.")
     encoder = torso.encoder
     if type(encoder) not in (Flat, Convolutional):
         raise _no_form("encoder", encoder)

@@ -15,6 +15,7 @@ from comity.core.agent import Agent, Context, Player, add_group_axis
 from comity.core.batch import Trajectory, team_batch
 from comity.core.errors import ComityError
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
+from comity.core.memory import PRIORITIES
 from comity.core.matchmaker import Occupant
 from comity.core.scene import as_scene
 from comity.drawing.pixels import paint
@@ -215,6 +216,9 @@ def check_agent(
     update = eqx.filter_jit(agent.update)
     learned_from = agent.memory.sample(memory, jax.random.key(3))
     state, metrics = update(states[seats[0]], learned_from, context, jax.random.key(2))
+    if PRIORITIES in metrics:
+        after = agent.memory.prioritise(memory, learned_from, metrics.pop(PRIORITIES))
+        assert _shapes(after) == _shapes(memory), "priorities must keep the memory's shape"
     assert _shapes(state) == _shapes(states[seats[0]]), "an update must keep the state's shape"
     for name, value in metrics.items():
         assert value.shape == (), f"metric {name} has the shape {value.shape}"

@@ -12,6 +12,7 @@ from comity.agents.scripted.base import Random
 from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
 from comity.core.batch import TeamBatch, team_batch
 from comity.core.game import PerSeat
+from comity.core.memory import PRIORITIES
 from comity.core.matchmaker import Lineup, Occupant, Team
 from comity.play.outcomes import mean_outcomes, outcome_metrics
 from comity.play.rollout import EnvBatch, reset, reset_done, rollout, simulator
@@ -161,19 +162,23 @@ def _learn(
         state, metrics = agent.update(state, store.sample(memory, key), context, key)
         return state, store.keep(memory), metrics
 
-    def update(state: PyTree, key: Key) -> tuple[PyTree, Metrics]:
+    def update(learner: tuple[PyTree, PyTree], key: Key) -> tuple[tuple[PyTree, PyTree], Metrics]:
+        state, memory = learner
         sample_key, update_key = jax.random.split(key)
-        state, metrics = agent.update(state, store.sample(memory, sample_key), context, update_key)
-        return state, {name: value.astype(jnp.float32) for name, value in metrics.items()}
+        sampled = store.sample(memory, sample_key)
+        state, metrics = agent.update(state, sampled, context, update_key)
+        if PRIORITIES in metrics:
+            memory = store.prioritise(memory, sampled, metrics.pop(PRIORITIES))
+        return (state, memory), {name: value.astype(jnp.float32) for name, value in metrics.items()}
 
     keys = jax.random.split(key, store.updates)
-    shapes = jax.eval_shape(update, state, keys[0])[1]
+    shapes = jax.eval_shape(update, (state, memory), keys[0])[1]
     nothing = jax.tree.map(lambda x: jnp.full(x.shape, jnp.nan, x.dtype), shapes)
 
-    def maybe(state: PyTree, key: Key) -> tuple[PyTree, Metrics]:
-        return jax.lax.cond(ready, update, lambda state, _: (state, nothing), state, key)
+    def maybe(learner: tuple[PyTree, PyTree], key: Key) -> tuple[tuple[PyTree, PyTree], Metrics]:
+        return jax.lax.cond(ready, update, lambda learner, _: (learner, nothing), learner, key)
 
-    state, metrics = jax.lax.scan(maybe, state, keys)
+    (state, memory), metrics = jax.lax.scan(maybe, (state, memory), keys)
     made = jnp.where(ready, jnp.float32(store.updates), jnp.float32(0.0))
     means = jax.tree.map(lambda x: x.mean(axis=0), metrics)
     return state, store.keep(memory), {**means, UPDATES: made}

@@ -1,0 +1,1 @@
+"""Agents that learn from memory: values of actions, centralised critics, deterministic and soft actors."""
