@@ -47,10 +47,14 @@ AGENTS = Registry(
         "trpo": Row("comity.agents.on_policy.trpo:TRPO", "trust region policy optimisation"),
         "ippo": Row("comity.agents.on_policy.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
         "mappo": Row("comity.agents.on_policy.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
-        "dqn": Row("comity.agents.off_policy.dqn:DQN", "deep Q-learning from a replay: double, duelling, n-step"),
+        "dqn": Row(
+            "comity.agents.off_policy.dqn:DQN", "deep Q-learning from a replay: double, duelling, n-step"
+        ),
         "iql": Row("comity.agents.off_policy.dqn:IQL", "DQN for each seat of a team by itself"),
         "vdn": Row("comity.agents.off_policy.vdn:VDN", "Q-learning for a team: joint values are sums"),
-        "qmix": Row("comity.agents.off_policy.qmix:QMIX", "Q-learning for a team: joint values are monotonic"),
+        "qmix": Row(
+            "comity.agents.off_policy.qmix:QMIX", "Q-learning for a team: joint values are monotonic"
+        ),
         "qplex": Row("comity.agents.off_policy.qplex:QPLEX", "Q-learning for a team: any joint values"),
         "pqn": Row("comity.agents.off_policy.pqn:PQN", "Q-learning on many games at once, without a replay"),
         "pqn-vdn": Row("comity.agents.off_policy.pqn:PQNVDN", "PQN for a team: joint values are sums"),

@@ -16,7 +16,8 @@ MEMORIES = Registry(
         "on-policy": Row("comity.core.memory:OnPolicy", "the last rollout, once"),
         "uniform-replay": Row("comity.learn.replay:UniformReplay", "steps of earlier rollouts, drawn evenly"),
         "prioritised-replay": Row(
-            "comity.learn.prioritised:PrioritisedReplay", "steps of earlier rollouts, surprising ones more often"
+            "comity.learn.prioritised:PrioritisedReplay",
+            "steps of earlier rollouts, surprising ones more often",
         ),
     },
     group="comity.memories",

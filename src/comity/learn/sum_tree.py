@@ -50,9 +50,7 @@ def find_places(tree: Tree, mass: Float[Array, " n"]) -> Int[Array, " n"]:
     return node - tree.shape[0] // 2
 
 
-def draw_places(
-    tree: Tree, uniform: Float[Array, " n"]
-) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+def draw_places(tree: Tree, uniform: Float[Array, " n"]) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
     """One place from each of n equal parts of the total mass, and the probability of each.
 
     `uniform` are numbers from 0 to 1: stratified sampling, as in prioritised replay.

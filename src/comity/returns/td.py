@@ -25,7 +25,9 @@ def n_step_returns(
     last = jnp.arange(reward.shape[0]) == reward.shape[0] - 1
     stops = ended | last
     returns = one
-    for _ in range(steps - 1):  # a return of k + 1 steps is a reward and a return of k steps from the next step on
+    for _ in range(
+        steps - 1
+    ):  # a return of k + 1 steps is a reward and a return of k steps from the next step on
         following = jnp.concatenate([returns[1:], jnp.zeros_like(returns[:1])])
         returns = jnp.where(stops, one, reward + factor * following)
     return returns

@@ -15,8 +15,8 @@ from comity.core.agent import Agent, Context, Player, add_group_axis
 from comity.core.batch import Trajectory, team_batch
 from comity.core.errors import ComityError
 from comity.core.game import Environment, PerSeat, Seat, TimeStep
-from comity.core.memory import PRIORITIES
 from comity.core.matchmaker import Occupant
+from comity.core.memory import PRIORITIES
 from comity.core.scene import as_scene
 from comity.drawing.pixels import paint
 from comity.drawing.text import write

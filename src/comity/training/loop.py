@@ -12,8 +12,8 @@ from comity.agents.scripted.base import Random
 from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
 from comity.core.batch import TeamBatch, team_batch
 from comity.core.game import PerSeat
-from comity.core.memory import PRIORITIES
 from comity.core.matchmaker import Lineup, Occupant, Team
+from comity.core.memory import PRIORITIES
 from comity.play.outcomes import mean_outcomes, outcome_metrics
 from comity.play.rollout import EnvBatch, reset, reset_done, rollout, simulator
 from comity.training.experiment import Experiment

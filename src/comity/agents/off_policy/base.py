@@ -21,8 +21,8 @@ from comity.learn.replay import UniformReplay
 from comity.learn.schedules import Linear
 from comity.learn.sequences import Streams, after_burn_in
 from comity.nets.layered import refuse_normaliser
-from comity.nets.mlp import MLP
 from comity.nets.mixers import Mixer
+from comity.nets.mlp import MLP
 from comity.nets.network import Network
 from comity.returns.surrogates import weighted_mean
 from comity.returns.td import slow_copy

@@ -16,11 +16,11 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.off_policy.base import ActionValueAgent, ValueNets, ValueState
 from comity.agents.off_policy.team import joint_value, no_state
+from comity.agents.on_policy.minibatches import minibatches
 from comity.core.agent import Context, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
 from comity.core.game import GameSpec
-from comity.agents.on_policy.minibatches import minibatches
 from comity.learn.sequences import Streams, seat_streams, team_streams
 from comity.nets.mixers import SumMixer
 from comity.nets.mlp import MLP
