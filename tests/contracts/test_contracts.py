@@ -99,7 +99,8 @@ def test_transform_survives_a_file(name: str) -> None:
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
 LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
-MOST_FAMILIES = {**dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 2), "adalign": 3, "loqa": 2}
+OFF_POLICY = {"dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2}
+MOST_FAMILIES = {**OFF_POLICY, **dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 2), "adalign": 3, "loqa": 2}
 ONLY = {"proximal-adalign": {"matrix", "commons-harvest"}}  # it shares all but its update with adalign
 
 

@@ -55,7 +55,7 @@ class Memory(eqx.Module):
         return True
 
     def prioritise(self, memory: PyTree, batch: TeamBatch, priorities: Float[Array, " game"]) -> PyTree:
-        """The memory after an update said how surprising each sequence that it gave was; by default as it is."""
+        """The memory after an update said how surprising each sequence was; by default as it is."""
         return memory
 
     def keep(self, memory: PyTree) -> PyTree:

@@ -1,6 +1,6 @@
 """How parameters follow gradients."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -9,6 +9,8 @@ from jaxtyping import Array, Float, PyTree
 
 from comity.core.errors import require
 from comity.core.tunable import Number, is_off
+
+T = TypeVar("T")
 
 
 class Adam(eqx.Module):
@@ -44,3 +46,12 @@ def apply_gradients(
     with jax.numpy_dtype_promotion("standard"):  # Adam raises a float to a whole number of steps
         updates, memory = optimiser.update(gradient, memory)
     return optax.apply_updates(params, jax.tree.map(lambda u: scale * u, updates)), memory
+
+
+def slow_copy(slow: T, new: T, tau: Number) -> T:
+    r"""Polyak averaging, :math:`\bar\theta + \tau(\theta - \bar\theta)`.
+
+    After k steps towards a constant it is at :math:`\theta - (1-\tau)^k (\theta - \bar\theta_0)`.
+    """
+    copy: T = jax.tree.map(lambda old, now: old + tau * (now - old), slow, new)
+    return copy

@@ -3,7 +3,7 @@ r"""Prioritised replay (Schaul et al., 2016, arXiv:1511.05952): what was surpris
 .. math:: P(i) = p_i / \sum_k p_k, \quad p_i = (|\delta_i| + \epsilon)^\alpha, \qquad
           w_i = (N P(i))^{-\beta} / \max_j w_j
 
-Sequences have one priority each; new ones have the largest there has been, so that everything is learned from.
+Sequences have one priority each; new ones have the largest there has been, so that all are learned from.
 """
 
 from typing import ClassVar, NamedTuple

@@ -129,7 +129,7 @@ class Replay(Memory):
         return (ring.stored * ring.games >= least) & (ring.stored >= self.window)
 
     def _same_episode(self, resets: Bool[Array, "time seat game"]) -> Bool[Array, "time seat game"]:
-        """Where the episode of the first step that is learned from goes on; what burns in counts as before."""
+        """Where the episode of the first step that is learned from goes on, and all that burns in."""
         begun = jnp.cumsum(resets[self.burn_in + 1 :].astype(jnp.int32), axis=0) > 0
         same = jnp.ones_like(resets[: self.burn_in + 1])
         return jnp.concatenate([same, ~begun])

@@ -21,7 +21,7 @@ def dense_layers(sizes: list[int], key: Key, orthogonal: bool, precision: Precis
 def through(
     layers: tuple[Linear, ...], x: Float[Array, "... inputs"], normalise: bool = False
 ) -> Float[Array, "... outputs"]:
-    """Layers one after another, each followed by a ReLU, and before it by a layer normalisation if asked for."""
+    """Layers one after another, each followed by a ReLU, and normalised before it if asked for."""
     for layer in layers:
         x = layer(x)
         x = jax.nn.relu(layer_normalised(x) if normalise else x)

@@ -1,7 +1,7 @@
 r"""Mixers: the value of a team's joint action from the values of its seats' own actions.
 
-All of them keep the joint of greedy actions greedy (individual-global-max): what each seat likes best by itself
-is the joint action of highest value, so that a team can act without a centre.
+All of them keep the joint of greedy actions greedy (individual-global-max): what each seat likes best by
+itself is the joint action of highest value, so that a team can act without a centre.
 """
 
 from abc import abstractmethod
@@ -48,7 +48,7 @@ class SumMixer(Mixer):
 
 
 class MonotonicMixer(Mixer):
-    r"""QMIX (Rashid et al., 2018, arXiv:1803.11485): a network of the values with weights that are not negative.
+    r"""QMIX (Rashid et al., 2018, arXiv:1803.11485): a network with weights that are not negative.
 
     .. math:: Q_{tot} = |w_2(s)|^\top \mathrm{elu}(|W_1(s)| Q + b_1(s)) + V(s)
 
@@ -83,11 +83,12 @@ class MonotonicMixer(Mixer):
 class DuplexMixer(Mixer):
     r"""QPLEX (Wang et al., 2021, arXiv:2008.01062): a duelling of joint values, which loses nothing.
 
-    .. math:: Q_{tot} = \sum_i (w_i(s) V_i + b_i(s)) + \sum_i \lambda_i(s, a) w_i(s) (Q_i - V_i), \quad w, \lambda > 0
+    .. math:: Q_{tot} = \sum_i (w_i(s) V_i + b_i(s)) + \sum_i \lambda_i(s, a) w_i(s) (Q_i - V_i)
 
-    The advantages :math:`Q_i - V_i` are at most 0, and 0 for the best action, so any positive weights keep the
-    joint of greedy actions best; since the weights see the joint action, every joint value with the same best
-    action can be represented. Where :math:`\lambda` differs from 1 no gradient goes into the advantages.
+    with :math:`w, \lambda > 0`. The advantages :math:`Q_i - V_i` are at most 0, and 0 for the best action, so
+    any positive weights keep the joint of greedy actions best; since the weights see the joint action, every
+    joint value with the same best action can be represented. Where :math:`\lambda` differs from 1 no gradient
+    goes into the advantages.
     """
 
     scale: "Hypernet"

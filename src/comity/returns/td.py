@@ -1,6 +1,5 @@
 r"""Targets of action values, time first, no batch axis; the conventions are those of `returns.advantages`."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -15,7 +14,7 @@ def n_step_returns(
     discount: PerStep,
     steps: int,
 ) -> Float[Array, " time"]:
-    r"""What n steps paid and what followed was worth: :math:`\sum_{k<n} \gamma^k r_{t+k} + \gamma^n V(s_{t+n})`.
+    r"""What n steps paid, and what followed: :math:`\sum_{k<n} \gamma^k r_{t+k} + \gamma^n V(s_{t+n})`.
 
     The sum stops where an episode ends or the sequence does, and takes the value of the true successor there:
     nothing where the game `terminated`, its value where the clock ran out. One step is TD(0).
@@ -55,11 +54,3 @@ def counterfactual_advantage(
     Its mean under the seat's own policy is 0, so that it changes no gradient's mean.
     """
     return action_value(values, action) - expected_value(values, probabilities)
-
-
-def slow_copy(slow: Array, new: Array, tau: float | Float[Array, ""]) -> Array:
-    r"""Polyak averaging, :math:`\bar\theta + \tau(\theta - \bar\theta)`.
-
-    After k steps towards a constant it is at :math:`\theta - (1-\tau)^k (\theta - \bar\theta_0)`.
-    """
-    return jax.tree.map(lambda old, now: old + tau * (now - old), slow, new)

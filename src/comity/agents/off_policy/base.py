@@ -15,7 +15,7 @@ from comity.core.errors import ComityError, require
 from comity.core.game import GameSpec
 from comity.core.memory import PRIORITIES, Memory
 from comity.core.spaces import Discrete, describe
-from comity.learn.optimisers import Adam, apply_gradients
+from comity.learn.optimisers import Adam, apply_gradients, slow_copy
 from comity.learn.q_net import EpsilonGreedy, QNet
 from comity.learn.replay import UniformReplay
 from comity.learn.schedules import Linear
@@ -25,7 +25,6 @@ from comity.nets.mixers import Mixer
 from comity.nets.mlp import MLP
 from comity.nets.network import Network
 from comity.returns.surrogates import weighted_mean
-from comity.returns.td import slow_copy
 
 Loss = Literal["squared", "huber"]
 
@@ -161,9 +160,13 @@ class ReplayValueAgent(ActionValueAgent):
     tunable: ClassVar[tuple[str, ...]] = (*ActionValueAgent.tunable, "target_tau")
 
     def __check_init__(self) -> None:
-        length = getattr(self.memory, "length", self.n_step)
-        require(1 <= self.n_step <= length, "n_step", self.n_step, f"between 1 and memory.length, {length}")
+        require(self.n_step >= 1, "n_step", self.n_step, "at least 1")
         require(0 < self.target_tau <= 1, "target_tau", self.target_tau, "above 0 and at most 1")
+
+    def check(self, spec: GameSpec, seats: tuple[int, ...]) -> None:
+        super().check(spec, seats)
+        length = getattr(self.memory, "length", self.n_step)
+        require(self.n_step <= length, "n_step", self.n_step, f"at most memory.length, which is {length}")
 
     def init(self, key: Key, spec: GameSpec, seats: tuple[int, ...]) -> ValueState:
         nets = self.build(key, spec, seats)

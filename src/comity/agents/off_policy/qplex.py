@@ -1,5 +1,6 @@
-r"""QPLEX (Wang et al., 2021, arXiv:2008.01062): duplex duelling, which represents every joint value that greedy
-seats can act by, and those only.
+r"""QPLEX (Wang et al., 2021, arXiv:2008.01062): duplex duelling.
+
+It represents every joint value that greedy seats can act by, and those only.
 
 .. math:: Q_{tot}(s, a) = \sum_i V_i'(s) + \sum_i \lambda_i(s, a) A_i'(s, a_i), \quad A_i' \le 0 < \lambda_i
 
