@@ -6,6 +6,7 @@ never a second copy of the code for "the other player", only another index.
 
 import dataclasses
 from abc import abstractmethod
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import equinox as eqx
@@ -139,7 +140,7 @@ class Environment(eqx.Module):
     def symmetric(self) -> bool:
         """Whether the seats can be exchanged, so that one policy serves in all of them."""
 
-    @property
+    @cached_property
     def spec(self) -> GameSpec:
         """What is known of the game before it is played."""
         try:
