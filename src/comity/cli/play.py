@@ -11,7 +11,6 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from comity.play.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
 from comity.cli.seating import (
     PLAYERS,
@@ -28,6 +27,7 @@ from comity.core.spaces import sample, say
 from comity.drawing.text import write
 from comity.evaluate.replay import LONGEST, Moment, Replay
 from comity.evaluate.transcript import transcript
+from comity.play.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.play.episode import Episode
 from comity.play.most_likely import most_likely
 from comity.play.specs import game_data
@@ -122,9 +122,7 @@ class Table:
         """What was played, as data."""
         about = self._about
         played = Replay(about.title, about.seats, about.players, about.horizon, tuple(self._past))
-        return transcript(
-            played, game_data(self._episode.game), self._seat, settings.seed, settings.episode
-        )
+        return transcript(played, game_data(self._episode.game), self._seat, settings.seed, settings.episode)
 
     def _frame(self) -> Text:
         about = self._about

@@ -53,7 +53,9 @@ class Episode:
                 reset_episode(game, self._occupants, reset_key)
             )
         self.acts = _acting(alive, acts)
-        self._last: tuple[PyTree, PerSeat[PyTree]] | None = None  # the state before the last step, and actions
+        self._last: tuple[PyTree, PerSeat[PyTree]] | None = (
+            None  # the state before the last step, and actions
+        )
         zeros = (0.0,) * len(players)
         self.moment = Moment(0, self._scene(), (None,) * len(players), zeros, zeros, False)
 
@@ -87,7 +89,7 @@ class Episode:
         return self.moment
 
     def cooperation(self) -> PerSeat[tuple[float, float]] | None:
-        """How much of each seat's last choices was cooperative, and how many it had; None where it is unknown."""
+        """How much of each seat's last choices was cooperative, and how many it had; None if unknown."""
         if self._last is None:
             return None
         found = step_cooperation(self.game, self._last[0], self._last[1], self._state)

@@ -28,9 +28,7 @@ async def first_page(request: Request) -> Response:
 
 async def theme(request: Request) -> Response:
     """The colours of `core/palette.py` as variables of the style sheet, for light and dark."""
-    light, dark = (
-        " ".join(f"--{name}: {both[i]};" for name, both in palette.THEME.items()) for i in (0, 1)
-    )
+    light, dark = (" ".join(f"--{name}: {both[i]};" for name, both in palette.THEME.items()) for i in (0, 1))
     series = " ".join(f"--series-{i}: {colour};" for i, colour in enumerate(palette.SERIES))
     ink = palette.SERIES.index(palette.INK)
     brown = palette.SERIES.index(palette.BROWN)

@@ -1,5 +1,6 @@
 """Learning curves for the page: several runs, bands over seeds, smoothed, few enough points to draw."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,13 +62,15 @@ def curve_points(
     return (x, smooth(y, round(smoothing * y.size))) if x.size else None
 
 
-def downsample(x: Numbers, y: Numbers, most: int = MOST_POINTS) -> tuple[Numbers, Numbers]:
-    """At most so many points: of every stretch of rows the lowest and the highest, so that no peak is lost."""
+def downsample(
+    x: Numbers, y: Numbers, most: int = MOST_POINTS
+) -> tuple[Float[np.ndarray, " kept"], Float[np.ndarray, " kept"]]:
+    """At most so many points: of every stretch the lowest and the highest, so that no peak is lost."""
     if x.size <= most:
         return x, y
     edges = np.linspace(0, x.size, most // 2 + 1).astype(int)
     kept = {0, x.size - 1}
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         kept |= {start + int(np.argmin(y[start:stop])), start + int(np.argmax(y[start:stop]))}
     chosen = np.asarray(sorted(kept))
     return x[chosen], y[chosen]

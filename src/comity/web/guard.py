@@ -21,8 +21,9 @@ LONGEST_QUERY = 16_000
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 FREE_POSTS = ("/api/theory",)  # compute without starting anything
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: "
-    "blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
@@ -42,7 +43,7 @@ class Guard:
         self._app, self._token = app, token
         self._hosts = {host.lower() for host in hosts}
         self._open = open_on_loopback
-        # Browsers share cookies between the ports of a host: servers beside each other need names of their own.
+        # Browsers share cookies between the ports of a host: each server has a name of its own.
         self._cookie = f"comity-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,9 +66,9 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not same_host(origin, host):
             return PlainTextResponse("Requests from other pages are refused.", 403)
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            if scope["method"] != "GET" or scope["path"] != "/":  # a link to the first page may be followed
-                return PlainTextResponse("Requests from other pages are refused.", 403)
+        foreign = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if foreign and (scope["method"] != "GET" or scope["path"] != "/"):  # a link to "/" may be followed
+            return PlainTextResponse("Requests from other pages are refused.", 403)
         if len(scope["query_string"]) > LONGEST_QUERY:
             return PlainTextResponse("The address is too long.", 414)
         length = headers.get("content-length", "0")

@@ -81,7 +81,15 @@ class Job:
     def describe(self) -> dict[str, Any]:
         """The job as data."""
         code = self.code
-        status = "running" if code is None else "cancelled" if self.cancelled else "finished" if code == 0 else "failed"
+        status = (
+            "running"
+            if code is None
+            else "cancelled"
+            if self.cancelled
+            else "finished"
+            if code == 0
+            else "failed"
+        )
         return {
             "id": self.name,
             "kind": self.kind,

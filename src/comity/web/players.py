@@ -65,9 +65,7 @@ class Casting:
 
     def listing(self) -> dict[str, Any]:
         """The games that are offered, with the players that can play them."""
-        games = {
-            name: row.summary for name, row in GAMES.rows().items() if not name.startswith(HIDDEN_GAMES)
-        }
+        games = {name: row.summary for name, row in GAMES.rows().items() if not name.startswith(HIDDEN_GAMES)}
         return {
             "games": [{"name": name, "summary": summary} for name, summary in games.items()],
             "zoo": zoo_names(),

@@ -111,9 +111,7 @@ def as_columns(rows: list[dict[str, Any]]) -> Columns:
     unique = {row["iteration"]: row for row in rows}
     ordered = [unique[iteration] for iteration in sorted(unique)]
     names = dict.fromkeys(name for row in ordered for name, value in row.items() if _is_number(value))
-    return {
-        name: np.asarray([_number(row.get(name)) for row in ordered], np.float64) for name in names
-    }
+    return {name: np.asarray([_number(row.get(name)) for row in ordered], np.float64) for name in names}
 
 
 def _is_number(value: Any) -> bool:

@@ -45,7 +45,9 @@ class Session:
         game = casting.game(request["game"], request["horizon"])
         own = request["seat"]
         if not 0 <= own < len(game.seats):
-            raise ComityError(f"seat = {own} is not possible: it must be between 0 and {len(game.seats) - 1}.")
+            raise ComityError(
+                f"seat = {own} is not possible: it must be between 0 and {len(game.seats) - 1}."
+            )
         check_playable(game.seats[own])
         others = [seat for seat in range(len(game.seats)) if seat != own]
         sources = [random.choice(self.candidates)] if self.hidden else self.candidates

@@ -1,8 +1,9 @@
 """The settings of a game and an agent with their help texts, for the page that builds a training."""
 
+import ast
 import dataclasses
 import inspect
-import re
+import textwrap
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,6 @@ from comity.core.errors import ComityError
 from comity.play.specs import make_agent, make_game
 from comity.training.recipes import default_recipe
 
-_FIELD = re.compile(r"^    (\w+)\s*:[^#]*?(?:#\s*(.*))?$")
 SIMPLE = (bool, int, float, str)
 
 
@@ -49,19 +49,33 @@ def _nested(whole: Any, path: str) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=256)
 def comments(cls: type[Any]) -> dict[str, str]:
-    """What the comment of each field of a class, and of its bases, says."""
+    """What is said of each field of a class and of its bases: in a comment, or in a text below it."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         try:
-            lines = inspect.getsource(base).splitlines() if dataclasses.is_dataclass(base) else []
+            source = textwrap.dedent(inspect.getsource(base)) if dataclasses.is_dataclass(base) else ""
         except (OSError, TypeError):
             continue
-        above: list[str] = []
-        for line in lines:
-            if line.startswith("    #"):
-                above.append(line.strip("# "))
-                continue
-            if match := _FIELD.match(line):
-                found[match[1]] = match[2] or " ".join(above)
-            above = []
+        lines = source.splitlines()
+        body = ast.parse(source).body[0].body if source else []  # type: ignore[attr-defined]
+        for node, after in zip(body, [*body[1:], None], strict=False):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] = _below(after) or _comment(lines, node)
     return found
+
+
+def _below(node: Any) -> str:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return " ".join(str(node.value.value).split()) if is_text else ""
+
+
+def _comment(lines: list[str], node: ast.AnnAssign) -> str:
+    """The comment behind a field, or else the ones above it."""
+    end = node.end_lineno or node.lineno
+    behind = lines[end - 1][node.end_col_offset or 0 :].partition("#")[2].strip()
+    above: list[str] = []
+    for line in reversed(lines[: node.lineno - 1]):
+        if not line.strip().startswith("#"):
+            break
+        above.insert(0, line.strip("# "))
+    return behind or " ".join(above)

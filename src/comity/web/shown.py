@@ -5,7 +5,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from comity import __version__
 from comity.core import palette
 from comity.evaluate.groups import differences, flat_settings
 from comity.evaluate.league import read_league
@@ -24,7 +23,7 @@ async def index(request: Request) -> Response:
     state: State = request.app.state.comity
     entries = await state.threads.run("files", state.catalogue.entries)
     allowed = state.may_start(request)
-    about = {"folder": state.root.folder.name, "version": __version__, "token": allowed}
+    about = {"folder": state.root.folder.name, "token": allowed}
     return reply({**about, "entries": entries, "series": palette.SERIES})
 
 
