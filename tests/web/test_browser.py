@@ -78,7 +78,12 @@ def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator
     shown.set_default_timeout(PATIENCE)
     problems: list[str] = []
     shown.on("pageerror", lambda error: problems.append(str(error)))
-    shown.on("dialog", lambda dialog: (problems.append("a dialog: " + dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Any) -> None:
+        problems.append("a dialog: " + dialog.message)
+        dialog.dismiss()
+
+    shown.on("dialog", dismiss)
     shown.goto(address)
     yield shown
     if folder := os.environ.get("SCREENSHOTS"):

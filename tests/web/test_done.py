@@ -73,7 +73,8 @@ def test_negotiation_takes_numbers_within_bounds(owner: TestClient) -> None:
     assert "to you" in game["space"]["names"][0]
     moved = post(owner, f"/api/play/{game['id']}", action=[1, 2.5, 5])
     assert moved["moments"][1]["actions"][0] == "1.00 2.50 5.00"
-    for bad in ([1, 2], [1, 2, 9], ["1", 2, 3], {}, None, "1 2 3", [1e999, 0, 0], []):
+    wrong: list[Any] = [[1, 2], [1, 2, 9], ["1", 2, 3], {}, None, "1 2 3", [1e999, 0, 0], []]
+    for bad in wrong:
         found = owner.post(f"/api/play/{game['id']}", content=json.dumps({"action": bad}), headers=JSON)
         assert found.status_code == 400, bad
 

@@ -57,7 +57,7 @@ def resampled_counts(count: int, resamples: int = 1000, seed: int = 0) -> Float[
 def resampled_sums(
     values: Float[np.ndarray, "*rest n"], counts: Float[np.ndarray, "resamples n"]
 ) -> Float[np.ndarray, "*rest resamples"]:
-    """The sums of bootstrap samples; not by BLAS, whose threads would wait busily for longer than it takes."""
+    """The sums of bootstrap samples; not by BLAS, whose threads wait busily for longer than it takes."""
     return np.einsum("...n,rn->...r", values, counts)
 
 

@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from comity.core.errors import ComityError
@@ -37,17 +37,18 @@ def settings_for(game: str, agent: str) -> list[dict[str, Any]]:
 def _nested(whole: Any, path: str) -> list[dict[str, Any]]:
     """The settings of an object, and of the parts inside it."""
     found: list[dict[str, Any]] = []
+    kind: Any = type(whole)
     for field in dataclasses.fields(whole):
         value, name = getattr(whole, field.name), f"{path}.{field.name}"
         if value is None or isinstance(value, SIMPLE):
-            text = comments(type(whole)).get(field.name, "")
+            text = comments(kind).get(field.name, "")
             found.append({"name": name, "default": value, "help": text})
         elif dataclasses.is_dataclass(value):
             found += _nested(value, name)
     return found
 
 
-@lru_cache(maxsize=256)
+@cache
 def comments(cls: type[Any]) -> dict[str, str]:
     """What is said of each field of a class and of its bases: in a comment, or in a text below it."""
     found: dict[str, str] = {}

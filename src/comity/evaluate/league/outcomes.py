@@ -5,6 +5,8 @@ Of a pairing, player i in one seat and player j in all others: welfare and equal
 share of player i's choices that was cooperative, where the game says what that is.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -60,6 +62,8 @@ def _outcome(
     """The mean over seats and episodes, or the ratio of two sums, with its bootstrap interval."""
     with np.errstate(invalid="ignore", divide="ignore"):
         value, by_seat = values.sum(axis=0), values.mean(axis=-1)
+        total: Any
+        drawn_total: Any
         if weights is None:
             total = drawn_total = float(len(values) * values.shape[-1])
         else:
