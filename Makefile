@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-long test-claims test-first-hour test-slow lint bench retrain-check clean
+.PHONY: setup demo test test-long test-claims test-first-hour test-slow test-web lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -39,6 +39,14 @@ test-first-hour: $(VENV)/.core ## what a newcomer types, from a wheel in an empt
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow
+
+$(VENV)/.web: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[ui,web-tests]"
+	touch $@
+
+# Chromium is the system's: apt-get install chromium, or CHROMIUM=PATH. Without it the tests are skipped.
+test-web: $(VENV)/.web ## the browser application in headless Chromium
+	$(BIN)/python -m pytest -m web tests/web
 
 lint: $(VENV)/.dev ## formatting, style and types
 	$(BIN)/pre-commit run --all-files

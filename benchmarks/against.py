@@ -40,6 +40,8 @@ class Worker:
             "JAX_PLATFORMS": "cpu",
             "COMITY_CACHE": cache,
             "JAX_COMPILATION_CACHE_DIR": cache,
+            "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode, so both write theirs
+            "PYTHONPYCACHEPREFIX": f"{cache}/bytecode",
         }
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "turns.py"), work, str(RECIPES.get(work, 1))],

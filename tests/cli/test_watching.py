@@ -15,10 +15,10 @@ from PIL import Image
 
 import comity
 from comity.cli import run
-from comity.cli.asking import NotAnActionError, keys_of, question, read_action
 from comity.cli.keyboard import split_keys
 from comity.core.game import Seat
 from comity.core.spaces import Box, Discrete, Masked
+from comity.play.asking import NotAnActionError, keys_of, question, read_action
 
 
 def typed(monkeypatch, text):

@@ -29,6 +29,17 @@ def test_each_variant_changes_what_it_names() -> None:
     assert aligned["opponent_values"]["align_with"] == "team"
 
 
+def test_a_short_trace_is_the_same_for_all_who_have_it() -> None:
+    names = ("own pay, identity, short trace", "alignment with fellows, identity, short trace")
+    own, aligned = (defence_experiment(**VARIANTS[name]).to_data() for name in names)
+    assert own["game"] == aligned["game"]
+    assert (own["game"]["end_chance"], own["batch"], own["unroll"]) == (0.003, 32, 100)
+    learners = (own["agents"][0], aligned["agents"][0]["learner"])
+    for name in ("gae_lambda", "clip_ratio", "entropy_coef", "epochs", "minibatches"):
+        assert learners[0][name] == learners[1][name]
+    assert learners[0]["optimiser"]["learning_rate"] == learners[1]["optimiser"]["learning_rate"] == 0.006
+
+
 def test_committed_rows_are_those_of_known_variants(tmp_path: Path) -> None:
     study = HarvestDefence()
     results = study.run(tmp_path, from_committed=True)

@@ -15,6 +15,7 @@ COMMANDS = {
     "replay": ("comity.cli.replay", "one episode as an animation, a sheet of frames or a page"),
     "watch": ("comity.cli.watch", "one episode in the terminal"),
     "play": ("comity.cli.play", "play yourself, in the terminal, among players"),
+    "ui": ("comity.cli.ui", "runs, leagues, replays and games with people, in a browser"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
     "sweep": ("comity.cli.sweep", "train every combination of some settings"),
     "compare": ("comity.cli.compare", "several kinds of runs on one HTML page"),

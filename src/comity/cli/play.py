@@ -11,7 +11,6 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from comity.cli.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.cli.keyboard import ENDS, Keyboard, at_terminal
 from comity.cli.seating import (
     PLAYERS,
@@ -27,6 +26,8 @@ from comity.core.files import write_json
 from comity.core.spaces import sample, say
 from comity.drawing.text import write
 from comity.evaluate.replay import LONGEST, Moment, Replay
+from comity.evaluate.transcript import transcript
+from comity.play.asking import NotAnActionError, check_playable, keys_of, question, read_action
 from comity.play.episode import Episode
 from comity.play.most_likely import most_likely
 from comity.play.specs import game_data
@@ -119,28 +120,9 @@ class Table:
 
     def transcript(self, settings: Settings) -> dict[str, Any]:
         """What was played, as data."""
-        steps = [
-            {
-                "actions": [jax.tree.map(lambda x: np.asarray(x).tolist(), own) for own in moment.actions],
-                "names": [
-                    None if own is None else say(seat.action, own)
-                    for seat, own in zip(self._about.seats, moment.actions, strict=True)
-                ],
-                "reward": list(moment.reward),
-            }
-            for moment in self._past[1:]
-        ]
-        return {
-            "game": game_data(self._episode.game),
-            "seats": [seat.name for seat in self._about.seats],
-            "players": list(self._about.players),
-            "seat": self._seat,
-            "seed": settings.seed,
-            "episode": settings.episode,
-            "steps": steps,
-            "total": list(self._past[-1].total),
-            "over": self._past[-1].over,
-        }
+        about = self._about
+        played = Replay(about.title, about.seats, about.players, about.horizon, tuple(self._past))
+        return transcript(played, game_data(self._episode.game), self._seat, settings.seed, settings.episode)
 
     def _frame(self) -> Text:
         about = self._about

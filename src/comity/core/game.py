@@ -5,6 +5,7 @@ never a second copy of the code for "the other player", only another index.
 """
 
 import dataclasses
+import weakref
 from abc import abstractmethod
 from typing import NamedTuple, TypeVar
 
@@ -102,6 +103,11 @@ class Cooperation(NamedTuple):
     choices: Float[Array, "..."]
 
 
+# The specs of the games in use, by identity: a game's own dictionary holds its settings and nothing else, for
+# Equinox compares games by it.
+_SPECS: dict[int, GameSpec] = {}
+
+
 class Environment(eqx.Module):
     """A game in JAX, without batch axes; its fields are its settings."""
 
@@ -142,6 +148,12 @@ class Environment(eqx.Module):
     @property
     def spec(self) -> GameSpec:
         """What is known of the game before it is played."""
+        if id(self) not in _SPECS:
+            _SPECS[id(self)] = self._find_spec()
+            weakref.finalize(self, _SPECS.pop, id(self), None)
+        return _SPECS[id(self)]
+
+    def _find_spec(self) -> GameSpec:
         try:
             view = jax.eval_shape(lambda key: as_numbers(self.view(self.reset(key)[0])), jax.random.key(0))
         except OverflowError:

@@ -47,6 +47,20 @@ def bootstrap_band(
     return x.mean(axis=0), low, high
 
 
+def resampled_counts(count: int, resamples: int = 1000, seed: int = 0) -> Float[np.ndarray, "resamples n"]:
+    """How often each of `count` samples is in each bootstrap sample: the draws of `bootstrap_mean`."""
+    draws = np.random.default_rng(seed).integers(0, count, (resamples, count))
+    flat = (np.arange(resamples)[:, None] * count + draws).ravel()
+    return np.bincount(flat, minlength=resamples * count).reshape(resamples, count).astype(np.float64)
+
+
+def resampled_sums(
+    values: Float[np.ndarray, "*rest n"], counts: Float[np.ndarray, "resamples n"]
+) -> Float[np.ndarray, "*rest resamples"]:
+    """The sums of bootstrap samples; not by BLAS, whose threads wait busily for longer than it takes."""
+    return np.einsum("...n,rn->...r", values, counts)
+
+
 def bootstrap(
     statistic: Statistic,
     *samples: Float[np.ndarray, " n"],

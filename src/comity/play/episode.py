@@ -13,7 +13,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.bridges.host import reraise_host_errors
 from comity.core.agent import Player
 from comity.core.errors import ComityError
-from comity.core.game import Environment, PerSeat, TimeStep
+from comity.core.game import Cooperation, Environment, PerSeat, TimeStep
 from comity.core.matchmaker import Occupant
 from comity.core.scene import Scene, as_scene
 from comity.play.match import seat_players
@@ -53,6 +53,9 @@ class Episode:
                 reset_episode(game, self._occupants, reset_key)
             )
         self.acts = _acting(alive, acts)
+        self._last: tuple[PyTree, PerSeat[PyTree]] | None = (
+            None  # the state before the last step, and actions
+        )
         zeros = (0.0,) * len(players)
         self.moment = Moment(0, self._scene(), (None,) * len(players), zeros, zeros, False)
 
@@ -67,10 +70,12 @@ class Episode:
         people = {
             seat: jax.tree.map(lambda x: np.asarray(x)[None], own) for seat, own in (given or {}).items()
         }
+        before_state = self._state
         with reraise_host_errors():
             action, self._carry, self._state, now = jax.block_until_ready(
                 step_episode(self.game, self._occupants, self._state, self.obs, self._carry, people, key)
             )
+        self._last = (before_state, action)
         self.obs = now.obs
         reward = tuple(float(own[0]) for own in now.reward)
         self.acts = _acting(now.alive, now.acts)
@@ -82,6 +87,15 @@ class Episode:
         over = bool(now.terminated[0] | now.truncated[0])
         self.moment = Moment(before.step + 1, self._scene(), done, reward, total, over)
         return self.moment
+
+    def cooperation(self) -> PerSeat[tuple[float, float]] | None:
+        """How much of each seat's last choices was cooperative, and how many it had; None if unknown."""
+        if self._last is None:
+            return None
+        found = step_cooperation(self.game, self._last[0], self._last[1], self._state)
+        if found is None:
+            return None
+        return tuple((float(own.cooperative[0]), float(own.choices[0])) for own in found)
 
     def _scene(self) -> Scene | None:
         drawing = self.game.draw(jax.tree.map(itemgetter(0), self._state))
@@ -121,3 +135,13 @@ def step_episode(
     actions = tuple(given.get(seat, own) for seat, own in enumerate(actions))
     after, step = jax.vmap(game.step)(game_key[None], state, actions)
     return actions, carry, after, step
+
+
+@eqx.filter_jit
+def step_cooperation(
+    game: Environment, before: PyTree, actions: PerSeat[PyTree], after: PyTree
+) -> PerSeat[Cooperation] | None:
+    """How far each seat of a batch cooperated in a step, as the game says."""
+    return jax.vmap(lambda old, own, new: game.cooperation(game.view(old), own, game.view(new)))(
+        before, actions, after
+    )

@@ -20,6 +20,7 @@ from comity.core.matchmaker import Occupant
 
 GameKeys = KeyArray[Array, " game"]
 Keys = PerSeat[GameKeys]
+ROLLOUT = "rollout"  # names the loop over time in traced programs and in profiles
 
 
 class EnvBatch(NamedTuple):
@@ -116,7 +117,8 @@ def rollout(
     act_keys = jax.vmap(lambda k: _act_keys(k, seats, batch))(act_key)
     game_keys = jax.vmap(lambda k: jax.random.split(k, batch))(game_key)
     inputs = (act_keys, game_keys, tuple(later_keys), jnp.arange(length) == length - 1)
-    after, played = jax.lax.scan(advance, envs, inputs)
+    with jax.named_scope(ROLLOUT):
+        after, played = jax.lax.scan(advance, envs, inputs)
     obs, alive, acts, action, extras, step, bootstrap, (state, next_state) = played
     return Trajectory(
         obs, alive, action, extras, envs.carry, step, bootstrap, state, next_state, envs.age, acts

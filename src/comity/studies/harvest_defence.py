@@ -48,6 +48,22 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "alignment with fellows, goodwill": {"term": KIND, "align_with": "team"},
     "alignment by culprit, identity": {"term": {**KIND, "attributed": True}, "identity": "seat"},
 }
+# What keeps zapping alive: games out of step, a short trace, longer steps, strangers that grow stronger.
+SHORT = {**TERM, "past_lambda": 0.8, "opponent_lambda": 0.8}
+VARIANTS |= {
+    "shared pay, team critic, identity, short trace": {
+        "pay": "shared", "team_critic": True, "identity": "seat", "short_trace": True,
+    },
+    "shared pay, identity, short trace": {"pay": "shared", "identity": "seat", "short_trace": True},
+    "own pay, identity, short trace": {"identity": "seat", "short_trace": True},
+    "alignment with fellows, identity, short trace": {
+        "term": SHORT, "align_with": "team", "identity": "seat", "short_trace": True,
+    },
+    "alignment with fellows, goodwill, identity, short trace": {
+        "term": {**SHORT, "goodwill": 1.0}, "align_with": "team", "identity": "seat", "short_trace": True,
+    },
+}  # fmt: skip
+GROWING = {**HARDER, "blunders": {"start": 0.8, "end": 0.4, "over": 0.9}}
 HEADINGS = (
     "five learners", "zappers", "pacifists", "normalised: mean", "best", "seeds", "drawn",
     "hits on fellows, on strangers", "factor below 0", "alone: collective", "alone: bushes", "CPU-seconds",
@@ -112,11 +128,14 @@ def defence_experiment(
     align_with: str = "everybody",
     entropy: float | None = None,
     team_critic: bool = False,
+    short_trace: bool = False,
     iterations: int = 900,
 ) -> Experiment:
     """Five seats that learn by PPO, or with a term Proximal Advantage Alignment, among two strangers."""
     base = zoo_recipe(GAME, "ppo")
     game: dict[str, Any] = {**base["game"], "horizon": LENGTH, "identity": identity}
+    if short_trace:  # episodes that end by chance: a rollout shows all parts of them
+        game = {"name": "time-limit", "game": game, "horizon": LENGTH, "end_chance": 0.003}
     if pay == "shared":
         game = {"name": "shared-reward", "game": game, "others": 1.0, "weights": SHARED}
     agent: dict[str, Any] = base["agents"][0] if term is None else _aligned(term, align_with)
@@ -126,6 +145,10 @@ def defence_experiment(
     if team_critic:  # one value for all five from what everybody sees, by a network of its own
         critic = {"shared": False, "view": {"name": "team"}, "learning_rate": 1e-3, "persistent": False}
         agent["critic"] |= critic
+    sizes: dict[str, Any] = {"iterations": iterations}
+    if short_trace:
+        _shorten(agent if term is None else agent["learner"])
+        strangers, sizes = GROWING, {"iterations": 750, "batch": 32, "unroll": 100}
     return Experiment.from_data(
         {
             **base,
@@ -133,9 +156,20 @@ def defence_experiment(
             "agents": [agent, strangers],
             "seating": [list(range(FOCAL)), list(range(FOCAL, SEATS))],
             "matchmaker": {"name": "self-play"},
-            "iterations": iterations,
+            **sizes,
         }
     )
+
+
+def _shorten(learner: dict[str, Any]) -> None:
+    """Less noise in what a zap is worth: a critic that is ahead of the policy, and a trace of few steps."""
+    learner["gae_lambda"] = 0.8
+    learner["clip_ratio"] = 0.2
+    learner["critic"]["td_lambda"] = 0.9
+    learner["optimiser"]["learning_rate"] = 0.006
+    learner["schedule"] |= {"decay_from": 0.5, "critic_only_fraction": 0.06}
+    if learner["critic"]["learning_rate"] > 0:
+        learner["critic"]["learning_rate"] = 0.002
 
 
 def _aligned(term: dict[str, Any], align_with: str) -> dict[str, Any]:

@@ -80,11 +80,14 @@ def _train(runs: Sequence[ActiveRun], opened: Sequence[list[Hook]], lanes: "Lane
         _call_hooks([runs[i] for i in active], [opened[i] for i in active])
 
 
-def trace(experiment: Experiment) -> None:
-    """Traces the programs of a run: what an agent refuses is refused; training uses the traces again."""
-    state = starter().trace(experiment, None, None).out_info
+def trace(experiment: Experiment) -> tuple[RunState, Any]:
+    """The shapes of a run's state and the jaxpr of its training; both traces are used again by training.
+
+    What an agent refuses, it refuses here.
+    """
+    state: RunState = starter().trace(experiment, None, None).out_info
     count = min(experiment.chunk, experiment.iterations)
-    _advancer(True, plain=True).trace(_program_of(experiment), state, count)
+    return state, _advancer(True, plain=True).trace(_program_of(experiment), state, count).jaxpr
 
 
 @functools.cache

@@ -264,11 +264,6 @@ def _lineups(
     return experiment.matchmaker.lineups(pool, teams, key)
 
 
-def first_lineups(experiment: Experiment, state: RunState) -> tuple[Lineup, ...]:
-    """The lineups of a run that is about to begin."""
-    return _lineups(experiment, state.learners, state.pool, jax.random.key(0), jnp.float32(0.0))
-
-
 def _context(experiment: Experiment, agent: Agent, progress: Array, lineup: Lineup) -> Context:
     """What the learner may see beyond its batch, and nothing that it does not declare to need."""
     by_seat = {seat: occupant for occupant in lineup.occupants for seat in occupant.seats}

@@ -1,6 +1,7 @@
 """What memory a run will take, from the shapes of its arrays: said before anything is allocated."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -9,8 +10,8 @@ from jaxtyping import PyTree
 from comity.core.errors import ComityError
 from comity.core.files import key_numbers
 from comity.core.free_memory import free_memory, gigabytes
-from comity.play.rollout import rollout
-from comity.training import loop
+from comity.play.rollout import ROLLOUT
+from comity.training.driver import trace
 from comity.training.experiment import Experiment
 
 
@@ -60,9 +61,9 @@ class MemoryEstimate(NamedTuple):
 
 
 def estimate_memory(experiment: Experiment) -> MemoryEstimate:
-    """The memory of a run, by tracing its start and one rollout; nothing is allocated."""
+    """The memory of a run, from the shapes in its traced programs; nothing is allocated."""
     try:
-        state, played = jax.eval_shape(lambda: _start_and_play(experiment))
+        state, program = trace(experiment)
     except (OverflowError, MemoryError):
         raise ComityError(
             f"A batch of {experiment.batch} games of this size for {experiment.unroll} steps has more "
@@ -75,18 +76,23 @@ def estimate_memory(experiment: Experiment) -> MemoryEstimate:
         "games": (state.envs, state.returns),
     }
     sizes = {name: _size(part) for name, part in parts.items()}
-    largest = max((_size(one) for one in played), default=0)
+    largest = max((_size(played) for played in _rollouts(program)), default=0)
     return MemoryEstimate(rollout=2 * largest, checkpoint=2 * sum(sizes.values()), **sizes)
 
 
-def _start_and_play(experiment: Experiment) -> tuple[loop.RunState, list[PyTree]]:
-    state = loop.start(experiment)
-    lineups = loop.first_lineups(experiment, state)
-    played = [
-        rollout(experiment.game, lineup.occupants, env, jax.random.key(0), experiment.unroll)[0]
-        for lineup, env in zip(lineups, state.envs, strict=True)
-    ]
-    return state, played
+def _rollouts(program: Any) -> Iterator[list[PyTree]]:
+    """What each rollout of a program stacks over time, however deep it is called."""
+    for equation in program.eqns:
+        if equation.primitive.name == "scan" and ROLLOUT in str(equation.source_info.name_stack):
+            stacked = equation.outvars[equation.params["num_carry"] :]
+            yield [jax.ShapeDtypeStruct(out.aval.shape, out.aval.dtype) for out in stacked]
+        for value in jax.tree.leaves(equation.params, is_leaf=_is_program):
+            if _is_program(value):
+                yield from _rollouts(value)
+
+
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "eqns")
 
 
 def _size(tree: PyTree) -> int:

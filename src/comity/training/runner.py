@@ -9,7 +9,6 @@ import jax
 
 from comity.core.agent import Player
 from comity.core.errors import ComityError
-from comity.training.driver import trace
 from comity.training.executors.in_process import InProcess
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
@@ -33,9 +32,8 @@ def create(
     Training is traced first, so that whatever an agent refuses, and what does not fit in the memory, is
     refused before anything exists.
     """
-    memory = estimate_memory(experiment)
+    memory = estimate_memory(experiment)  # traces training
     memory.check()
-    trace(experiment)
     about = {"versions": versions(), "command": command, "memory": memory.to_data()}
     if start_from is None:
         return RunFolder.create(out, experiment, about)

@@ -5,28 +5,35 @@ Of a pairing, player i in one seat and player j in all others: welfare and equal
 share of player i's choices that was cooperative, where the game says what that is.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from comity.core.game import Environment
 from comity.evaluate.league.result import Outcome
+from comity.evaluate.statistics import resampled_sums
 from comity.play.match import Matches
 from comity.play.outcomes import measures
 
-RESAMPLES = 1000
+LEVELS = (0.025, 0.975)  # an interval of 95%
 
 Roles = list[tuple[int, int, int, int]]  # focal player, opponent, the focal player's seat, pairing
 Samples = Float[np.ndarray, "seats players players episodes"]
 
 
-def pairing_outcomes(game: Environment, played: Matches, roles: Roles, seed: int) -> dict[str, Outcome]:
-    """All outcomes of a league's matches, by name; none in a game of one seat."""
+def pairing_outcomes(
+    game: Environment, played: Matches, roles: Roles, counts: Float[np.ndarray, "resamples episodes"]
+) -> dict[str, Outcome]:
+    """All outcomes of a league's matches, by name; none in a game of one seat.
+
+    `counts` are bootstrap samples of the episodes.
+    """
     seats = len(game.seats)
     if seats < 2:
         return {}
     rewards = played.reward.astype(np.float64)
-    counts = _resampled_counts(rewards.shape[-1], seed)
     of_all = measures(jnp.asarray(played.reward).swapaxes(0, 1), game.disagreement)
     found = {}
     for name, value in of_all.items():
@@ -49,27 +56,25 @@ def _by_role(table: Float[np.ndarray, "pairings seats episodes"], roles: Roles) 
     return samples
 
 
-def _resampled_counts(episodes: int, seed: int) -> Float[np.ndarray, "resamples episodes"]:
-    """How often each episode is in each bootstrap sample."""
-    draws = np.random.default_rng(seed).integers(0, episodes, (RESAMPLES, episodes))
-    flat = (np.arange(RESAMPLES)[:, None] * episodes + draws).ravel()
-    counts = np.bincount(flat, minlength=RESAMPLES * episodes)
-    return counts.reshape(RESAMPLES, episodes).astype(np.float64)
-
-
 def _outcome(
     values: Samples, weights: Samples | None, counts: Float[np.ndarray, "resamples episodes"]
 ) -> Outcome:
     """The mean over seats and episodes, or the ratio of two sums, with its bootstrap interval."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        value, weight = values.sum(axis=0), np.ones(values.shape[1:]) * len(values)
-        by_seat = values.mean(axis=-1)
-        if weights is not None:
+        value, by_seat = values.sum(axis=0), values.mean(axis=-1)
+        total: Any
+        drawn_total: Any
+        if weights is None:
+            total = drawn_total = float(len(values) * values.shape[-1])
+        else:
             weight, by_seat = weights.sum(axis=0), values.sum(axis=-1) / weights.sum(axis=-1)
-        mean = value.sum(axis=-1) / weight.sum(axis=-1)
-        drawn = (value @ counts.T) / (weight @ counts.T)  # [players, players, resamples]
+            total, drawn_total = weight.sum(axis=-1), resampled_sums(weight, counts)
+        mean = value.sum(axis=-1) / total
+        drawn = resampled_sums(value, counts) / drawn_total  # [players, players, resamples]
     low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    known = ~np.isnan(mean)
-    if known.any():
-        low[known], high[known] = np.nanquantile(drawn[known], [0.025, 0.975], axis=-1)
+    whole = ~np.isnan(drawn).any(axis=-1)  # a sample may have no choices at all, and then no share
+    partly = ~whole & ~np.isnan(mean)
+    low[whole], high[whole] = np.quantile(drawn[whole], LEVELS, axis=-1)
+    if partly.any():
+        low[partly], high[partly] = np.nanquantile(drawn[partly], LEVELS, axis=-1)
     return Outcome(mean, low, high, by_seat)

@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 from comity.core.agent import Player
 from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
-from comity.evaluate.league.outcomes import pairing_outcomes
+from comity.evaluate.league.outcomes import LEVELS, pairing_outcomes
 from comity.evaluate.league.result import League
 from comity.evaluate.replay import LONGEST
-from comity.evaluate.statistics import bootstrap_mean
+from comity.evaluate.statistics import resampled_counts, resampled_sums
 from comity.games.transforms import with_horizon
 from comity.play.loading import check_player
 from comity.play.match import play_matches
@@ -56,7 +56,8 @@ def play_league(
         by_seat[seat, focal, other] = earned.mean()
     if not np.isfinite(samples).all():
         raise ComityError("The rewards are not finite numbers in float32: use smaller payoffs.")
-    mean, low, high = _intervals(samples, seed)
+    counts = resampled_counts(episodes, seed=seed)
+    mean, low, high = _intervals(samples, counts)
     return League(
         game_data(game),
         game.horizon,
@@ -72,7 +73,7 @@ def play_league(
         symmetric=game.symmetric,
         by_seat=by_seat,
         deterministic=deterministic,
-        outcomes=pairing_outcomes(game, played, pairings.roles, seed),
+        outcomes=pairing_outcomes(game, played, pairings.roles, counts),
     )
 
 
@@ -113,9 +114,9 @@ def _pairings(players: int, seats: int) -> _Pairings:
 
 
 def _intervals(
-    samples: Float[np.ndarray, "players players episodes"], seed: int
-) -> Float[np.ndarray, "3 players players"]:
-    """Mean, low and high of every pairing."""
-    count = len(samples)
-    found = [[bootstrap_mean(samples[i, j], seed=seed) for j in range(count)] for i in range(count)]
-    return np.moveaxis(np.asarray(found), -1, 0)
+    samples: Float[np.ndarray, "players players episodes"], counts: Float[np.ndarray, "resamples episodes"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, low and high of every pairing, by the bootstrap."""
+    means = resampled_sums(samples, counts) / samples.shape[-1]
+    low, high = np.quantile(means, LEVELS, axis=-1)
+    return samples.mean(axis=-1), low, high

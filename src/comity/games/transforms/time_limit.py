@@ -3,6 +3,7 @@
 import dataclasses
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
@@ -21,12 +22,17 @@ class TimedState(NamedTuple):
 
 
 class TimeLimit(Transform):
-    """Truncates every episode after a number of steps."""
+    """Truncates every episode after a number of steps, or earlier by chance.
+
+    Episodes that end by chance fall out of step, so that a short rollout shows all parts of an episode.
+    """
 
     horizon: int | None = 100  # steps in an episode
+    end_chance: float = 0.0  # how likely an episode ends with each step before that
 
     def __check_init__(self) -> None:
         check_horizon(self.horizon)
+        require(0.0 <= self.end_chance < 1.0, "end_chance", self.end_chance, "at least 0 and below 1")
         own = self.game.horizon
         shorter = own is None or (self.horizon is not None and self.horizon <= own)
         require(shorter, "horizon", self.horizon, f"at most {own}, which ends the game's own episodes")
@@ -46,6 +52,8 @@ class TimeLimit(Transform):
         inner, step = self.game.step(key, state.inner, actions)
         time = state.time + 1
         over = jnp.bool_(False) if self.horizon is None else time >= self.horizon
+        if self.end_chance > 0:
+            over |= jax.random.uniform(jax.random.fold_in(key, 1)) < self.end_chance
         return TimedState(inner, time), step._replace(truncated=step.truncated | over)
 
 

@@ -1,0 +1,103 @@
+"""Games and players that a page may name: registered games, scripted players, the zoo, runs in the folder.
+
+Nothing here loads code that a request names: `MODULE:CLASS` and files elsewhere are for the command line.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from comity.agents.registry import AGENTS, ANY_FAMILY, SCRIPTED
+from comity.core.agent import Player
+from comity.core.errors import ComityError, unknown_name
+from comity.core.game import Environment, PerSeat, Seat
+from comity.games.registry import GAMES
+from comity.play.asking import check_playable
+from comity.play.loading import check_player, scripted_player, zoo_player
+from comity.play.specs import game_data, game_from_data, make_game, with_settings
+from comity.play.zoo import PREFIX, zoo_names
+from comity.training.load import load_player
+from comity.web.catalogue import Catalogue
+from comity.web.places import OutsideError, Root
+
+HIDDEN_GAMES = ("probe-", "matrix-game", "meta-game", "learner-game")  # not offered to people
+
+
+class Casting:
+    """Finds who plays what."""
+
+    def __init__(self, root: Root, catalogue: Catalogue) -> None:
+        self._root, self._catalogue = root, catalogue
+
+    def game(self, source: str, horizon: int | None = None) -> Environment:
+        """A registered game by its name, or the game of a run in the folder."""
+        if ":" not in source and source in GAMES:
+            game = make_game(source)
+        else:
+            try:
+                game = game_from_data(self._catalogue.run(source)[1]["game"])
+            except OutsideError:
+                raise unknown_name("game", source[:100], GAMES.rows()) from None
+        if horizon is None or "horizon" not in {field.name for field in dataclasses.fields(game)}:
+            return game
+        return with_settings(game, {"horizon": horizon}, "game")
+
+    def player(self, source: str, game: Environment, seat: int) -> Player:
+        """The player that a source names, if it can sit there."""
+        if source.startswith(PREFIX):
+            player = zoo_player(source)
+        elif source in scripted_names(game.family):
+            player = scripted_player(source, game, seat)
+        else:
+            try:
+                player = load_player(self._root.find(source), game, seat)
+            except OutsideError:
+                raise unknown_name("player", source[:100], scripted_names(game.family)) from None
+        check_player(game, source, player, seat)
+        return player
+
+    def seated(self, sources: Sequence[str], game: Environment, seats: Sequence[int]) -> PerSeat[Player]:
+        """The players of some seats: one source serves them all, several one each."""
+        if len(sources) not in (1, len(seats)):
+            raise ComityError(f"Give one player for all {len(seats)} seats, or one for each of them.")
+        chosen = list(sources) * (len(seats) if len(sources) == 1 else 1)
+        return tuple(self.player(source, game, seat) for source, seat in zip(chosen, seats, strict=True))
+
+    def listing(self) -> dict[str, Any]:
+        """The games that are offered, with the players that can play them."""
+        games = {name: row.summary for name, row in GAMES.rows().items() if not name.startswith(HIDDEN_GAMES)}
+        return {
+            "games": [{"name": name, "summary": summary} for name, summary in games.items()],
+            "zoo": zoo_names(),
+        }
+
+    def about(self, source: str) -> dict[str, Any]:
+        """What can be said of a game before it is played: its seats, and who plays in it."""
+        game = self.game(source)
+        name = game_data(game)["name"]
+        runs = [entry for entry in self._catalogue.entries() if entry["kind"] == "run"]
+        return {
+            "name": source,
+            "about": " ".join((type(game).__doc__ or "").split("\n\n")[0].split()),
+            "horizon": game.horizon,
+            "seats": [{"name": seat.name, "playable": _playable(seat)} for seat in game.seats],
+            "scripted": scripted_names(game.family),
+            "zoo": zoo_names(name),
+            "runs": [entry["path"] for entry in runs if entry["game"] == name],
+            "learners": {agent: row.summary for agent, row in AGENTS.rows().items()},
+        }
+
+
+def _playable(seat: Seat) -> bool:
+    try:
+        check_playable(seat)
+    except ComityError:
+        return False
+    return True
+
+
+def scripted_names(family: str) -> dict[str, str]:
+    """The scripted players of a family of games, with what they do."""
+    own = SCRIPTED.get(family)
+    rows = {**(own.rows() if own else {}), **ANY_FAMILY.rows()}
+    return {name: row.summary for name, row in rows.items()}

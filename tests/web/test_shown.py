@@ -1,0 +1,187 @@
+"""What the pages show: the list, curves with bands, differences, leagues."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from comity.web.app import make_app
+from comity.web.catalogue import Catalogue
+from comity.web.curves import downsample
+from comity.web.live import Live, files_signature
+from comity.web.places import Root
+from comity.web.replies import Threads
+from comity.web.rows import LARGE, RowReader, last_row
+from tests.web.folder import NASTY, make_run, row
+
+
+def get(client: TestClient, where: str, /, **parameters: Any) -> Any:
+    found = client.get(where, params=parameters)
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def test_the_list_has_runs_and_leagues_and_nothing_else(client: TestClient) -> None:
+    data = get(client, "/api/index")
+    kinds = [(entry["kind"], entry["path"]) for entry in data["entries"]]
+    seeds = [("run", f"ppo/seed-{i}") for i in range(3)]
+    run = ("run", NASTY.replace("/", "_"))
+    assert sorted(kinds) == sorted([("league", "league.json"), ("run", "other"), run, *seeds])
+    found = {entry["path"]: entry for entry in data["entries"]}["ppo/seed-1"]
+    assert (found["iteration"], found["iterations"], found["reward"]) == (100, 100, 2.0)
+    assert found["status"] == "finished"
+    assert data["token"] is False
+
+
+def test_a_run_whose_process_is_gone_was_interrupted(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    (folder / "run.json").write_text(json.dumps({"status": "started", "process": {"pid": 2**30}}))
+    assert Catalogue(Root(tmp_path)).entries()[0]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("axis", "last"), [("iteration", 100), ("steps", 6400), ("cpu", 25.0), ("time", 50.0)]
+)
+def test_curves_by_every_axis(client: TestClient, axis: str, last: float) -> None:
+    found = get(client, "/api/curves", path="ppo/seed-0", metric="reward", x=axis)["curves"]
+    assert (found[0]["x"][-1], found[0]["y"][-1]) == (last, 1.0)
+
+
+def test_seeds_have_a_band_and_kinds_stay_apart(client: TestClient) -> None:
+    paths = ["ppo/seed-0", "ppo/seed-1", "ppo/seed-2", "other"]
+    seeds, other = get(client, "/api/curves", path=paths, metric="reward")["curves"]
+    assert (seeds["seeds"], other["seeds"]) == (3, 1)
+    assert seeds["y"][-1] == pytest.approx(2.0)  # rewards 1, 2 and 3
+    assert seeds["low"][-1] == pytest.approx(1.0)
+    assert seeds["high"][-1] == pytest.approx(3.0)
+    assert "low" not in other
+    apart = get(client, "/api/curves", path=paths, metric="reward", bands=0)["curves"]
+    assert [one["name"] for one in apart] == paths
+
+
+def test_smoothing_is_a_mean_of_rows_around_each(client: TestClient, root: Path) -> None:
+    folder = make_run(root / "steps", rows=10)
+    lines = [json.dumps({"iteration": i, "reward": float(i == 5)}) + "\n" for i in range(1, 11)]
+    (folder / "metrics.jsonl").write_text("".join(lines))
+    found = get(client, "/api/curves", path="steps", metric="reward", smooth=0.3)["curves"][0]["y"]
+    assert found == pytest.approx([0, 0, 0, 1 / 3, 1 / 3, 1 / 3, 0, 0, 0, 0])
+    shutil.rmtree(folder)
+
+
+def test_differences_name_the_setting(client: TestClient) -> None:
+    found = get(client, "/api/run", path=["ppo/seed-0", "other"])
+    assert found["differences"] == {"agent.learning_rate": [0.001, 0.01]}
+    assert found["metrics"] == ["reward", "entropy"]
+    assert found["runs"][0]["settings"]["game.horizon"] == 16
+
+
+def test_a_league_with_standings_and_where_its_players_are(client: TestClient) -> None:
+    found = get(client, "/api/league", path="league.json")
+    assert found["mean"] == [[-1.0, -2.0], [-1.9, -2.0]]
+    assert found["standings"][0]["player"] == "tit-for-tat"
+    assert found["sources"]["tit-for-tat"] == "tit-for-tat"
+
+
+def test_downsampling_keeps_ends_and_peaks() -> None:
+    x = np.arange(100_000.0)
+    y = np.zeros(100_000)
+    y[54_321], y[77_777] = 9.0, -9.0
+    few_x, few_y = downsample(x, y)
+    assert len(few_x) <= 1002
+    assert (few_x[0], few_x[-1], few_y.max(), few_y.min()) == (0.0, 99_999.0, 9.0, -9.0)
+
+
+def test_rows_that_are_added_are_read_and_half_lines_wait(tmp_path: Path) -> None:
+    path, reader = tmp_path / "metrics.jsonl", RowReader()
+    path.write_text(row(1) + "no JSON\n[3]\n" + '{"iteration": 2, "reward": NaN}\n' + '{"iteration": 3, "rew')
+    first = reader.columns(path)
+    assert first["iteration"].tolist() == [1, 2]
+    assert np.isnan(first["reward"][1])
+    with open(path, "a") as file:
+        file.write('ard": 7}\n')
+    assert reader.columns(path)["reward"][2] == 7
+    path.write_text(row(1))  # the run went back to a checkpoint
+    assert reader.columns(path)["iteration"].tolist() == [1]
+    path.unlink()
+    assert reader.columns(path) == {}
+    assert last_row(path) == {}
+
+
+def test_nan_becomes_null_in_replies(client: TestClient, root: Path) -> None:
+    folder = make_run(root / "nan", rows=1)
+    (folder / "metrics.jsonl").write_text('{"iteration": 1, "reward": Infinity, "entropy": NaN}\n' + row(2))
+    text = client.get("/api/index").text + client.get("/api/curves?path=nan&metric=reward").text
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    shutil.rmtree(folder)
+
+
+def test_a_large_file_is_read_by_samples_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    count = LARGE // len(row(100_000)) + 50_000
+    path.write_text("".join(row(i) for i in range(1, count + 1)))
+    started = time.perf_counter()
+    found = RowReader().columns(path)
+    assert time.perf_counter() - started < 2
+    iterations = found["iteration"]
+    assert 15_000 < iterations.size <= 20_010
+    assert (iterations[0], iterations[-1]) == (1, count)
+    assert np.array_equal(found["reward"], iterations / 100)
+    assert np.diff(iterations).max() < 4 * count / 20_000  # no stretch is left out
+
+
+def test_a_folder_of_500_runs_is_listed_in_a_second(tmp_path: Path) -> None:
+    for i in range(500):
+        make_run(tmp_path / f"kind-{i // 10}" / f"seed-{i % 10}", rows=3)
+    with TestClient(make_app(tmp_path, "t", ["testserver"])) as client:
+        started = time.perf_counter()
+        found = client.get("/api/index").json()["entries"]
+        assert time.perf_counter() - started < 1
+    assert len(found) == 500
+
+
+def test_a_run_that_disappears_is_no_error(client: TestClient, root: Path) -> None:
+    folder = make_run(root / "gone")
+    assert client.get("/api/run?path=gone").status_code == 200
+    shutil.rmtree(folder)
+    assert client.get("/api/run?path=gone").status_code == 404
+    assert client.get("/api/live?path=gone").status_code == 404
+    assert "gone" not in client.get("/api/index").text
+
+
+@pytest.mark.anyio
+async def test_viewers_hear_of_changes_and_share_one_look(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", rows=1)
+    looks = 0
+
+    def look() -> Any:
+        nonlocal looks
+        looks += 1
+        return files_signature([folder])
+
+    live = Live(Threads())
+    viewers = [live.events("run", look) for _ in range(20)]
+    for viewer in viewers:
+        assert [await anext(viewer), await anext(viewer)] == [
+            b"retry: 2000\n\n",
+            b"event: open\ndata: {}\n\n",
+        ]
+    assert live.viewers == 20
+    with open(folder / "metrics.jsonl", "a") as file:
+        file.write(row(2))
+    for viewer in viewers[:2]:
+        assert await anext(viewer) == b"event: changed\ndata: {}\n\n"
+    assert looks <= 4
+    for viewer in viewers:
+        await viewer.aclose()  # type: ignore[attr-defined]
+    assert live.viewers == 0
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
