@@ -42,8 +42,8 @@ def varied(experiment: Experiment, point: Point) -> Experiment:
     """The experiment with other values of some settings; every value is checked.
 
     Names are those of `comity train`: `agent.term.weight`, `agent2.discount`, `game.horizon`, `opponents`,
-    `rewards`, `batch`. What was chosen by another setting (the unroll by the horizon, the chunk by the iterations) is
-    chosen again.
+    `rewards`, `batch`. What was chosen by another setting (the unroll by the horizon, the chunk by the
+    iterations) is chosen again.
     """
     data = experiment.to_data()
     game = experiment.game
