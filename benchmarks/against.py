@@ -21,8 +21,8 @@ HERE = Path(__file__).parent
 RECIPES = {  # of the zoo, and how many iterations are one turn
     "coin/adalign": 8,
     "coin/loqa": 8,
-    "negotiation/adalign": 4,
-    "prisoners-dilemma/adalign": 20,
+    "negotiation/adalign": 40,
+    "prisoners-dilemma/adalign": 100,
     "simple-spread/mappo": 4,
     "commons-harvest-open/ppo": 2,
     "commons-harvest-open/proximal-adalign": 2,

@@ -339,6 +339,25 @@ BAD_COMMANDS = [
     ("completion", "{bash,zsh,fish} is missing: comity completion --help lists all"),
     ("train coin ppo --iterations 99999999999999999999", "iterations = 99999999999999999999 is not possible"),
     ("train coin ppo --batch 1000000000000", "batch = 1000000000000 is not possible"),
+    (
+        "train coin ppo --agent.network.width 1000000000",
+        "network.width = 1000000000 is not possible: it must be between 1 and 65,536.",
+    ),
+    ("train coin ppo --agent.network.width 60000", "a smaller network (agent.network.width is 60,000) would"),
+    (
+        "train coin adalign --agent.learner.network.width 50000 --agent.learner.critic.network.width 60000",
+        "GB are free: fewer past selves (--opponents.capacity) would help.",
+    ),
+    ("train coin ppo --agent.network.depth 1000000000", "network.depth = 1000000000 is not possible"),
+    ("train coin ppo --agent.network.after 1000000000", "network.after = 1000000000 is not possible"),
+    (
+        "train coin ppo --agent.network gtrxl --agent.network.blocks 1000000000",
+        "network.blocks = 1000000000 is not possible: it must be between 1 and 1,000.",
+    ),
+    (
+        "train coin ppo --opponents past --opponents.capacity 100000000000",
+        "capacity = 100000000000 is not possible: it must be between 1 and 1,000,000.",
+    ),
     ("train coin ppo --executor nowhere", "There is no executor named 'nowhere'."),
     ("train coin ppo --from nowhere", "nowhere"),
     ("train coin ppo --minutes -1", "minutes = -1.0 is not possible"),

@@ -8,6 +8,9 @@ import pytest
 
 import comity
 from comity.cli import run as command
+from comity.core.errors import ComityError
+from comity.games.transforms import SharedReward
+from comity.training.overrides import changed_experiment
 from comity.training.populations.sweep import read_sweep
 from comity.training.populations.variations import grid, point_name, read_value, varied
 from tests.report.test_report import check_page
@@ -48,6 +51,27 @@ def test_settings_of_all_kinds_vary() -> None:
     assert varied(experiment(), {"game.horizon": 8}).unroll == 8  # as for a game of that length
     assert varied(experiment(), {"iterations": 1000}).chunk == 5
     assert varied(experiment(), {"batch": 16}).batch == 16
+
+
+def test_rewards_vary_with_the_game_that_they_are_of() -> None:
+    own = varied(experiment(), {"rewards": "own"})
+    assert own == experiment()
+    summed = varied(experiment(), {"rewards": "sum", "game.horizon": 8})
+    game = comity.make_game("prisoners-dilemma", horizon=8)
+    assert summed.game == SharedReward(game=game, others=1.0)
+    assert summed.unroll == 8
+    assert varied(summed, {"rewards": 0.5}).game == SharedReward(game=game, others=0.5)  # not one in another
+    assert varied(summed, {"rewards": "own"}).game == game
+    with pytest.raises(ComityError, match=r"rewards = 'some' is not possible"):
+        varied(experiment(), {"rewards": "some"})
+    with pytest.raises(ComityError, match=r"rewards = True is not possible"):
+        varied(experiment(), {"rewards": True})
+
+
+def test_rewards_are_a_setting_in_python_too() -> None:
+    agent = comity.make_agent("a2c", network="tabular")
+    made = changed_experiment(comity.make_game("prisoners-dilemma"), (agent,), None, {"rewards": "sum"})
+    assert isinstance(made.game, SharedReward)
 
 
 @pytest.mark.long

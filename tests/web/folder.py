@@ -13,6 +13,12 @@ CONFIG: dict[str, Any] = {
     "seed": 0,
 }
 NASTY = "<script>alert(1)</script>"
+OUTSIDE = [
+    "../secret.json", "..", "/etc/passwd", "ppo/../../secret.json", "..\\secret.json", "....//secret.json",
+    "%2e%2e/secret.json", "..%2fsecret.json", "%252e%252e%252fsecret.json", "ppo/./../../secret.json", "\0",
+    "ppo\0/../x", "\u2025/secret.json", "\uff0e\uff0e/secret.json", "~", "~root", "file:///etc/passwd",
+    "//etc/passwd", ".hidden", "C:\\x", "a" * 5000, "link/secret.json", "link",
+]  # fmt: skip
 
 
 def make_run(folder: Path, rows: int = 100, **config: Any) -> Path:

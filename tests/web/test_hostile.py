@@ -1,32 +1,21 @@
 """Requests that mean harm, or mean nothing: refused in a sentence, and the server stays."""
 
 import contextlib
-import json
 import os
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from comity.cli import run
-from comity.web.app import ROUTES, make_app
+from comity.web.app import make_app
 from comity.web.guard import LARGEST_BODY, host_name
 from comity.web.places import OutsideError, Root
 from comity.web.serve import is_loopback
 from tests.web.conftest import TOKEN
-from tests.web.folder import NASTY
-
-OUTSIDE = [
-    "../secret.json", "..", "/etc/passwd", "ppo/../../secret.json", "..\\secret.json", "....//secret.json",
-    "%2e%2e/secret.json", "..%2fsecret.json", "%252e%252e%252fsecret.json", "ppo/./../../secret.json", "\0",
-    "ppo\0/../x", "\u2025/secret.json", "\uff0e\uff0e/secret.json", "~", "~root", "file:///etc/passwd",
-    "//etc/passwd", ".hidden", "C:\\x", "a" * 5000, "link/secret.json", "link",
-]  # fmt: skip
+from tests.web.folder import NASTY, OUTSIDE
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -178,54 +167,3 @@ def test_without_the_extra_it_says_so(
     assert capsys.readouterr().err == (
         "error: comity ui needs more packages: pip install 'comity[ui]' installs them.\n"
     )
-
-
-TEXTS = st.one_of(
-    st.text(max_size=40),
-    st.sampled_from(["ppo/seed-0", "other", "league.json", "reward", "coin", "random", "prisoners-dilemma"]),
-    st.sampled_from(OUTSIDE),
-)
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
-    max_leaves=8,
-)
-FIELDS = [
-    "game",
-    "players",
-    "agents",
-    "seed",
-    "seat",
-    "kind",
-    "out",
-    "settings",
-    "text",
-    "action",
-    "plan",
-    "guess",
-]
-PATHS = [path for path in (getattr(route, "path", "") for route in ROUTES) if path.startswith("/api/")]
-PATHS.remove("/api/live")
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    path=st.sampled_from(PATHS),
-    method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]),
-    query=st.dictionaries(
-        st.sampled_from(["path", "metric", "x", "smooth", "game", "agent", "format"]), TEXTS
-    ),
-    body=st.one_of(st.dictionaries(st.sampled_from(FIELDS), VALUES), VALUES),
-    name=TEXTS,
-)
-def test_no_request_is_an_error_of_the_server(
-    owner: TestClient, path: str, method: str, query: dict[str, str], body: Any, name: str
-) -> None:
-    where = path.replace("{name}", quote(name, safe="")).replace("{number:int}", "0")
-    content = json.dumps(body).encode()
-    headers = {"content-type": "application/json"}
-    encoded = "&".join(
-        f"{key}={quote(own.encode('utf-8', 'surrogatepass'), safe='')}" for key, own in query.items()
-    )
-    found = owner.request(method, f"{where}?{encoded}", content=content, headers=headers)
-    assert found.status_code < 500, (method, where, encoded, content, found.text)

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import tyro
+from tyro import _docstrings
 
 from comity.core.errors import ComityError, bad_value, near_names
 
 Settings = TypeVar("Settings")
 WIDE = "100000"  # columns: no line of a box is broken
 RULE = "\f"  # a line between two parts of a box
+READS_HELP = "get_field_docstring"  # in tyro: the text above or behind a field, from its source
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 MUST_BE = {
     "invalid literal for int()": "a whole number",
@@ -32,11 +34,9 @@ def parse_arguments(settings: type[Settings], arguments: list[str], program: str
     refused = io.StringIO()
     asked = {"-h", "--help"} & set(arguments)
     config = tuple(options.pop("config", ()))
-    # Help texts are comments, and reading the source for them is slow: only where somebody asks.
-    quick = config if asked else (*config, tyro.conf.HelptextFromCommentsOff)
     try:
-        with contextlib.redirect_stderr(refused):
-            parsed: Settings = tyro.cli(settings, args=arguments, prog=program, config=quick, **options)
+        with contextlib.redirect_stderr(refused), contextlib.nullcontext() if asked else _without_help():
+            parsed: Settings = tyro.cli(settings, args=arguments, prog=program, config=config, **options)
             return parsed
     except SystemExit as left:
         if left.code in (None, 0):
@@ -48,6 +48,20 @@ def parse_arguments(settings: type[Settings], arguments: list[str], program: str
         tyro.cli(settings, args=["--help"], prog=program, config=config, **options)
     known = set(re.findall(r"--[a-z][\w.-]*", COLOURS.sub("", listed.getvalue())))
     raise ComityError(_sentence(COLOURS.sub("", refused.getvalue()), known, program))
+
+
+@contextlib.contextmanager
+def _without_help() -> Iterator[None]:
+    """Help texts are comments, and reading the source for them is slow: only who asks waits.
+
+    tyro's own switch does not reach nested settings. In a version that reads it elsewhere this does nothing.
+    """
+    read = getattr(_docstrings, READS_HELP, None)
+    setattr(_docstrings, READS_HELP, lambda *field: None)
+    try:
+        yield
+    finally:
+        setattr(_docstrings, READS_HELP, read)
 
 
 @contextlib.contextmanager

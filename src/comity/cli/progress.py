@@ -6,16 +6,6 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as RichProgress
-
 
 class Progress:
     """One bar per run; on a terminal that is not one, a line every ten seconds.
@@ -28,24 +18,14 @@ class Progress:
         self._quiet = quiet
         self._names: dict[int | str, str] = {**names}
         self._total = total
-        self._live = sys.stderr.isatty() and not quiet
+        self._bar = _bar() if sys.stderr.isatty() and not quiet else None
         self._last_print = time.monotonic()
         self._started: dict[int | str, tuple[float, float]] = {}
         self._tasks: dict[int | str, Any] = {}
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[reward]}"),
-            console=Console(stderr=True),
-            disable=not self._live,
-        )
 
     def __enter__(self) -> "Progress":
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         for run in self._names:
             self._add(run, self._total)
         return self
@@ -53,18 +33,20 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def _add(self, run: int | str, total: int) -> None:
         self._names.setdefault(run, str(run))
-        self._tasks[run] = self._bar.add_task(self._names[run], total=total, speed="compiling", reward="")
+        if self._bar is not None:
+            self._tasks[run] = self._bar.add_task(self._names[run], total=total, speed="compiling", reward="")
 
     def update(
         self, run: int | str, iteration: int, metrics: dict[str, float], total: int | None = None
     ) -> None:
         """Shows how far a run, by its number or its name, is on the way to `total` iterations."""
         total = self._total if total is None else total
-        if run not in self._tasks:
+        if run not in self._names or (self._bar is not None and run not in self._tasks):
             self._add(run, total)
         now = time.monotonic()
         steps = metrics.get("steps", 0.0)
@@ -72,10 +54,34 @@ class Progress:
         speed = (steps - first) / (now - begun) if now > begun else 0.0
         text = f"{speed:,.0f} steps/s" if speed else ""
         reward = shown(metrics)
-        self._bar.update(self._tasks[run], completed=iteration, speed=text, reward=reward)
-        if not self._live and not self._quiet and now - self._last_print > 10:
+        if self._bar is not None:
+            self._bar.update(self._tasks[run], completed=iteration, speed=text, reward=reward)
+        elif not self._quiet and now - self._last_print > 10:
             self._last_print = now
             print(f"{self._names[run]}: {iteration}/{total} {text} {reward}", file=sys.stderr)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as RichProgress
+
+    return RichProgress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[reward]}"),
+        console=Console(stderr=True),
+    )
 
 
 def shown(metrics: Mapping[str, Any]) -> str:

@@ -26,8 +26,8 @@ USAGE = """usage: comity sweep GAME AGENT --vary SETTING VALUE [VALUE ...] [--va
 
 Trains every combination of the values with every seed, each in a run folder OUT/SETTING=VALUE/seed-N, and
 writes OUT/sweep.json, OUT/sweep.html and OUT/sweep.svg. SETTING is any of `comity train GAME AGENT --help`:
-agent.term.weight, agent.network, game.horizon, batch. The same command with --resume goes on where it
-stopped.
+agent.term.weight, agent.network, game.horizon, rewards, batch. The same command with --resume goes on
+where it stopped.
   --vary SETTING VALUE ...   a setting and its values; several of them make a grid
   --metric NAME              what is compared; by default an evaluation or the reward per step
   --minimise                 less of the metric is better

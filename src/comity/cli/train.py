@@ -160,7 +160,7 @@ def dry_run(experiment: Experiment, settings: Any) -> int:
         steps = f"{experiment.iterations} iterations of {experiment.batch * experiment.unroll:,} steps"
         print(f"{agents} in {type(experiment.game).__name__}: {steps}")
         print(f"{memory}, and what the networks compute in between")
-    memory.check()
+    memory.check(experiment)
     return 0
 
 

@@ -1,7 +1,6 @@
 """What `comity train` takes: settings of the experiment, the run, the game and the agents."""
 
 import dataclasses
-import math
 import shlex
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,14 +17,13 @@ from comity.core.agent import Agent
 from comity.core.errors import ComityError, bad_value, require
 from comity.core.game import Environment
 from comity.core.trust import trust
-from comity.games.transforms import ShapedReward, SharedReward
 from comity.play.matchmaking import SelfPlay
 from comity.play.specs import game_class, matchmaker_data, named_agent_class
 from comity.play.zoo import PREFIX
 from comity.training.experiment import SIZES, Experiment, make_experiment
 from comity.training.named import name_in
 from comity.training.options import Options, hook_specs
-from comity.training.overrides import agent_label, fitting_matchmaker
+from comity.training.overrides import agent_label, fitting_matchmaker, with_rewards
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
 
 
@@ -40,7 +38,7 @@ class ExperimentSettings:
     unroll: int | None = None  # steps played in each iteration; by default the game's horizon
     chunk: int | None = None  # iterations in one compiled call; by default a 200th of all, up to 50
     opponents: Name = DEFAULT  # who meets whom; its settings are --opponents.SETTING
-    rewards: str = "own"  # own, sum of all, a number (what others' count), or a function MODULE:FUNCTION
+    rewards: str | None = None  # own (the default), sum of all, what others' count, or MODULE:FUNCTION
     warm_up: int = 0  # steps played at random before training
     share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
     groups: tuple[str, ...] = ()  # groups of seats that share parameters, as in --groups 0,1,2 3
@@ -142,8 +140,9 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     same_seats = recipe is not None and len(settings.game.seats) == len(recipe.game.seats)
     if same_seats and share is None and not groups:
         groups = recipe.seating
+    game = settings.game if settings.rewards is None else with_rewards(settings.game, settings.rewards)
     return make_experiment(
-        _with_rewards(settings.game, settings.rewards),
+        game,
         tuple(agents),
         share=share,
         groups=groups,
@@ -203,20 +202,3 @@ def _seats(group: str) -> tuple[int, ...]:
         return tuple(int(seat) for seat in group.split(","))
     except ValueError:
         raise bad_value("groups", group, "numbers of seats with commas between them, as in 0,1,2") from None
-
-
-def _with_rewards(game: Environment, rewards: str) -> Environment:
-    if rewards == "own":
-        return game
-    if rewards == "sum":
-        return SharedReward(game=game, others=1.0)
-    if ":" in rewards:
-        trust(rewards)
-        return ShapedReward(game=game, function=rewards)
-    try:
-        others = float(rewards)
-    except ValueError:
-        others = math.nan
-    if not math.isfinite(others):
-        raise bad_value("rewards", rewards, "own, sum, a finite number or MODULE:FUNCTION")
-    return SharedReward(game=game, others=others)

@@ -38,7 +38,7 @@ def free_memory() -> int | None:
 
 def gigabytes(count: float) -> str:
     """A number of bytes for people."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
+    return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
 def _available() -> int | None:

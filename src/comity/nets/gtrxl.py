@@ -4,6 +4,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.errors import require
 from comity.nets.gated_transformer import GatedTransformer
+from comity.nets.layered import DEEPEST, WIDEST
 from comity.nets.recurrent import RecurrentNetwork
 
 
@@ -15,8 +16,9 @@ class GTrXL(RecurrentNetwork):
     context: int = 32  # how many earlier steps are looked back at
 
     def __check_init__(self) -> None:
-        for name in ("blocks", "heads", "context"):
-            require(getattr(self, name) >= 1, f"network.{name}", getattr(self, name), "at least 1")
+        for name, most in (("blocks", DEEPEST), ("heads", WIDEST), ("context", WIDEST)):
+            count = getattr(self, name)
+            require(1 <= count <= most, f"network.{name}", count, f"between 1 and {most:,}")
         fits = self.width % self.heads == 0
         require(fits, "network.heads", self.heads, f"a divisor of network.width, which is {self.width}")
 

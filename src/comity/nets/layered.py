@@ -19,6 +19,9 @@ from comity.nets.network import Network
 from comity.nets.normaliser import Normaliser
 from comity.nets.torso import Torso, TorsoCarry, merge_axes
 
+# Larger ones fit in no machine, or are traced for minutes before it is known that they do not.
+WIDEST, DEEPEST = 65_536, 1_000
+
 
 class LayeredNetwork(Network):
     """The settings of every network with dense layers."""
@@ -32,8 +35,8 @@ class LayeredNetwork(Network):
     layer_norm: bool = False  # whether the units of each dense layer are normalised before their ReLU
 
     def __check_init__(self) -> None:
-        require(self.width >= 1, "network.width", self.width, "at least 1")
-        require(self.depth >= 0, "network.depth", self.depth, "at least 0")
+        require(1 <= self.width <= WIDEST, "network.width", self.width, f"between 1 and {WIDEST:,}")
+        require(0 <= self.depth <= DEEPEST, "network.depth", self.depth, f"between 0 and {DEEPEST:,}")
 
     def check(self, observation: Space) -> None:
         self.encoder.check(observation)

@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core.errors import require
 from comity.core.spaces import Space
 from comity.nets.dense import dense_layers, through
-from comity.nets.layered import LayeredNetwork, LayeredTorso
+from comity.nets.layered import DEEPEST, LayeredNetwork, LayeredTorso
 from comity.nets.linear import Linear
 from comity.nets.recurrence import Core, cleared
 from comity.nets.torso import TorsoCarry
@@ -24,7 +24,7 @@ class RecurrentNetwork(LayeredNetwork):
     skip: bool = True  # whether the first of these also sees what the memory saw
 
     def __check_init__(self) -> None:
-        require(self.after >= 0, "network.after", self.after, "at least 0")
+        require(0 <= self.after <= DEEPEST, "network.after", self.after, f"between 0 and {DEEPEST:,}")
 
     def build(self, observation: Space, key: Key) -> "RecurrentTorso":
         return RecurrentTorso(self, observation, key)

@@ -14,6 +14,8 @@ from comity.core.matchmaker import Lineup, Matchmaker, Occupant, Team
 
 Seating = tuple[tuple[int, ...], ...]
 
+MOST_PAST = 1_000_000  # past selves
+
 
 class SelfPlay(Matchmaker):
     """Everybody meets the others as they are now; one rollout serves all learners."""
@@ -57,7 +59,7 @@ class PastSelves(Matchmaker):
     first: int = 0  # iterations before the first copy; until then the opponent is the newest self
 
     def __check_init__(self) -> None:
-        require(self.capacity >= 1, "capacity", self.capacity, "at least 1")
+        require(1 <= self.capacity <= MOST_PAST, "capacity", self.capacity, f"between 1 and {MOST_PAST:,}")
         require(self.every >= 1, "every", self.every, "at least 1")
         require(self.groups >= 1, "groups", self.groups, "at least 1")
         require(0.0 <= self.current_share <= 1.0, "current_share", self.current_share, "between 0 and 1")

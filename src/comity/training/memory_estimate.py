@@ -40,23 +40,26 @@ class MemoryEstimate(NamedTuple):
         named = ", ".join(f"{name} {gigabytes(size)}" for size, name in parts)
         return f"at least {gigabytes(self.total)} of memory ({named})"
 
-    def check(self) -> None:
-        """Raises, with the number, if there is not so much memory."""
+    def check(self, experiment: Experiment) -> None:
+        """Raises, with the number and the setting to change, if there is not so much memory."""
         free = free_memory()
         if free is not None and self.total > free:
+            advice = self._advice(experiment)
             raise ComityError(
-                f"This run would take {self}, and {gigabytes(free)} are free: {self._advice()} would help."
+                f"This run would take {self}, and {gigabytes(free)} are free: {advice} would help."
             )
 
-    def _advice(self) -> str:
-        largest = max(self._asdict(), key=self._asdict().__getitem__)
+    def _advice(self, experiment: Experiment) -> str:
+        # A checkpoint is a copy, so it is as large as the parts that are copied.
+        parts = {name: size for name, size in self._asdict().items() if name != "checkpoint"}
+        largest = max(parts, key=parts.__getitem__)
+        if largest == "learners":
+            return f"a smaller network{_widest_network(experiment)}"
         return {
             "rollout": "a smaller batch, unroll or game",
             "games": "a smaller batch or game",
-            "learners": "a smaller network",
             "opponents": "fewer past selves (--opponents.capacity)",
             "replay": "a smaller memory.capacity",
-            "checkpoint": "a smaller memory.capacity, batch or network",
         }[largest]
 
 
@@ -78,6 +81,28 @@ def estimate_memory(experiment: Experiment) -> MemoryEstimate:
     sizes = {name: _size(part) for name, part in parts.items()}
     largest = max((_size(played) for played in _rollouts(program)), default=0)
     return MemoryEstimate(rollout=2 * largest, checkpoint=2 * sum(sizes.values()), **sizes)
+
+
+def _widest_network(experiment: Experiment) -> str:
+    """The setting that makes the widest network so wide, in brackets; nothing where none has a width."""
+    found = [
+        (network["width"], f"{path}.width")
+        for agent in experiment.to_data()["agents"]
+        for path, network in _networks(agent, "agent")
+        if isinstance(network.get("width"), int)
+    ]
+    if not found:
+        return ""
+    width, path = max(found)
+    return f" ({path} is {width:,})"
+
+
+def _networks(data: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The settings of all networks in an agent's settings, by their paths."""
+    for name, value in data.items() if isinstance(data, dict) else ():
+        if name == "network" and isinstance(value, dict):
+            yield f"{path}.{name}", value
+        yield from _networks(value, f"{path}.{name}")
 
 
 def _rollouts(program: Any) -> Iterator[list[PyTree]]:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from comity.core.agent import Agent
-from comity.core.errors import ComityError, unknown_name
+from comity.core.errors import ComityError, bad_value, unknown_name
 from comity.core.game import Environment
 from comity.core.matchmaker import Matchmaker
+from comity.core.trust import trust
+from comity.games.transforms import ShapedReward, SharedReward
 from comity.play.specs import make_matchmaker, with_settings
 from comity.training.experiment import SIZES, Experiment, make_experiment
 
-OTHERS = ("tunable", "share", "groups", "matchmaker", "opponents")
+OTHERS = ("tunable", "share", "groups", "matchmaker", "opponents", "rewards")
 
 
 def agent_label(number: int) -> str:
@@ -25,8 +27,8 @@ def changed_experiment(
 ) -> Experiment:
     """An experiment of a game and agents, or of a recipe, with changes.
 
-    These are sizes (`batch`), `share` or `groups`, a `matchmaker`, and settings with dots in their names:
-    `game.size`, `agent.term.weight` (`agent2.` of a second agent), `opponents.groups`.
+    These are sizes (`batch`), `share` or `groups`, a `matchmaker`, `rewards`, and settings with dots in their
+    names: `game.size`, `agent.term.weight` (`agent2.` of a second agent), `opponents.groups`.
     """
     own, plain = _by_part(changes)
     known = ("game", "opponents", *(agent_label(i) for i in range(len(agents))))
@@ -36,6 +38,8 @@ def changed_experiment(
                 "setting of an experiment", name, (*SIZES, *OTHERS, *(f"{k}.SETTING" for k in known))
             )
     game = with_settings(game, own.get("game", {}), "game")
+    if "rewards" in plain:
+        game = with_rewards(game, plain["rewards"])
     agents = tuple(
         with_settings(agent, own.get(agent_label(i), {}), agent_label(i)) for i, agent in enumerate(agents)
     )
@@ -59,6 +63,30 @@ def fitting_matchmaker(matchmaker: Matchmaker, recipe: Experiment | None, batch:
         return matchmaker
     fitting: Matchmaker = dataclasses.replace(matchmaker, groups=math.gcd(groups, batch))  # type: ignore[call-arg]
     return fitting
+
+
+def with_rewards(game: Environment, rewards: str | float) -> Environment:
+    """The game in which a seat learns from its `own` rewards, the `sum` of all, or what a function gives.
+
+    A number is what another seat's reward counts: 0 is `own`, 1 is `sum`. The function is the user's own,
+    MODULE:FUNCTION, and may run because its name was typed.
+    """
+    while isinstance(game, SharedReward | ShapedReward):
+        game = game.game
+    if rewards == "own":
+        return game
+    if rewards == "sum":
+        return SharedReward(game=game, others=1.0)
+    if isinstance(rewards, str) and ":" in rewards:
+        trust(rewards)
+        return ShapedReward(game=game, function=rewards)
+    try:
+        others = math.nan if isinstance(rewards, bool) else float(rewards)
+    except (TypeError, ValueError, OverflowError):
+        others = math.nan
+    if not math.isfinite(others):
+        raise bad_value("rewards", rewards, "own, sum, a finite number or MODULE:FUNCTION")
+    return SharedReward(game=game, others=others)
 
 
 def _by_part(changes: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

@@ -33,7 +33,7 @@ def create(
     refused before anything exists.
     """
     memory = estimate_memory(experiment)  # traces training
-    memory.check()
+    memory.check(experiment)
     about = {"versions": versions(), "command": command, "memory": memory.to_data()}
     if start_from is None:
         return RunFolder.create(out, experiment, about)

@@ -70,9 +70,14 @@ async def read_body(request: Request) -> dict[str, Any]:
 def text_of(data: Any, name: str, default: str | None = None, most: int = 300) -> str:
     """A text among the fields of a request."""
     value = data.get(name, default)
-    if not isinstance(value, str) or len(value) > most or "\0" in value:
+    if not isinstance(value, str) or len(value) > most or "\0" in value or not _is_unicode(value):
         raise BadRequestError(f"{name} must be a text of at most {most} characters.")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """JSON can hold half of a pair of surrogates, which no file and no command can."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def texts_of(data: Any, name: str, most: int) -> list[str]:

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from comity.core.errors import ComityError, require, unknown_name
+from comity.play.specs import game_data, game_from_data
 from comity.training.experiment import SIZES, Experiment
+from comity.training.overrides import with_rewards
 from comity.training.recipes import recipe_from_data
 
+REWARDS = "rewards"
 Point = dict[str, Any]  # a value for each setting that varies
 
 
@@ -39,14 +42,17 @@ def varied(experiment: Experiment, point: Point) -> Experiment:
     """The experiment with other values of some settings; every value is checked.
 
     Names are those of `comity train`: `agent.term.weight`, `agent2.discount`, `game.horizon`, `opponents`,
-    `batch`. What was chosen by another setting (the unroll by the horizon, the chunk by the iterations) is
-    chosen again.
+    `rewards`, `batch`. What was chosen by another setting (the unroll by the horizon, the chunk by the
+    iterations) is chosen again.
     """
     data = experiment.to_data()
     game = experiment.game
     chosen_unroll = experiment.unroll == (game.horizon if game.horizon is not None else 32)
     for name, value in point.items():
-        _set(data, name.replace("-", "_").split("."), name, value)
+        if name != REWARDS:
+            _set(data, name.replace("-", "_").split("."), name, value)
+    if REWARDS in point:
+        data["game"] = game_data(with_rewards(game_from_data(data["game"]), point[REWARDS]))
     if chosen_unroll and "unroll" not in point and any(name.startswith("game.") for name in point):
         del data["unroll"]
     if "iterations" in point and "chunk" not in point:
@@ -127,7 +133,7 @@ def setting_names(data: Mapping[str, Any]) -> Iterator[str]:
     for i, agent in enumerate(data["agents"]):
         yield from (f"agent{i + 1 if i else ''}.{name}" for name in _names(agent))
     yield from (f"game.{name}" for name in _names(data["game"]))
-    yield from ("opponents", *(size for size in SIZES if size != "seed"))
+    yield from ("opponents", REWARDS, *(size for size in SIZES if size != "seed"))
 
 
 def _names(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
