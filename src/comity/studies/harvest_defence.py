@@ -3,6 +3,7 @@
 Episodes of 1,000 steps in rollouts of 200, strangers in the last two seats, planes, a GRU of 32.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.focal_harvest import GAME, LENGTH
 from comity.studies.harvest_strangers import encounters, strangers_game
 from comity.studies.progress import Progress, silent
+from comity.studies.stages import Stage, train_stages
 from comity.studies.training import Experiment, Trained, train
 
 SEATS = 7
@@ -63,6 +65,36 @@ VARIANTS |= {
         "term": {**SHORT, "goodwill": 1.0}, "align_with": "team", "identity": "seat", "short_trace": True,
     },
 }  # fmt: skip
+# Stages with strangers that grow stronger, each from the player of the one before: what keeps zapping alive
+# from weak strangers to strong ones. A new critic learns alone at the start of each.
+STAGES = (
+    Stage({"learner.optimiser.learning_rate": 0.004, "learner.schedule.critic_only_fraction": 0.1}, 600),
+    Stage(
+        {
+            "learner.optimiser.learning_rate": 0.006, "learner.gae_lambda": 0.8, "learner.entropy_coef": 0.01,
+            "learner.critic.td_lambda": 0.9, "strangers.blunders.start": 0.7, "strangers.blunders.end": 0.5,
+            "strangers.zappers": 0.5,
+        },
+        450,
+    ),
+    Stage(
+        {
+            "learner.entropy_coef": 0.005, "strangers.blunders.start": 0.5, "strangers.blunders.end": 0.4,
+            "strangers.variety": 0.1,
+        },
+        330,
+    ),
+)  # fmt: skip
+VARIANTS |= {
+    "shared pay, staged": {"pay": "shared", "team_critic": True, "identity": "seat", "staged": True},
+    "own pay, staged": {"identity": "seat", "staged": True},
+    "alignment with fellows, staged": {
+        "term": SHORT, "align_with": "team", "identity": "seat", "staged": True,
+    },
+    "alignment with fellows, goodwill, staged": {
+        "term": {**SHORT, "goodwill": 1.0}, "align_with": "team", "identity": "seat", "staged": True,
+    },
+}  # fmt: skip
 GROWING = {**HARDER, "blunders": {"start": 0.8, "end": 0.4, "over": 0.9}}
 HEADINGS = (
     "five learners", "zappers", "pacifists", "normalised: mean", "best", "seeds", "drawn",
@@ -76,6 +108,7 @@ class HarvestDefence(Study):
 
     variant: str = ""  # one row of the table alone; by default all
     seeds: int = 1  # how many seeds of each
+    first_seed: int = 0  # the first of them
     episodes: int = 8  # of each player among strangers of each kind
 
     name = "harvest-defence"
@@ -102,8 +135,20 @@ class HarvestDefence(Study):
         for label in [self.variant] if self.variant else list(VARIANTS):
             place = out / "runs" / label.replace(", ", "-").replace(" ", "-")
             experiment = defence_experiment(**VARIANTS[label])
-            trained = train(experiment, range(self.seeds), place, self.command(), progress, label)
-            measured = [measure(seed, VARIANTS[label], self.episodes) for seed in trained]
+            seeds = range(self.first_seed, self.first_seed + self.seeds)
+            if VARIANTS[label].get("staged"):
+                stages = defence_stages(experiment)
+                trained = [
+                    train_stages(experiment, stages, n, place / f"seed-{n}", self.command(), progress, label)
+                    for n in seeds
+                ]
+            else:
+                runs = train(experiment, seeds, place, self.command(), progress, label)
+                trained = [[run] for run in runs]
+            measured = [
+                {"seed": n, **measure(stages, VARIANTS[label], self.episodes)}
+                for n, stages in zip(seeds, trained, strict=True)
+            ]
             rows.append({"player": label, "settings": VARIANTS[label], "seeds": measured})
         return {**self.about(), "rows": rows}
 
@@ -129,12 +174,13 @@ def defence_experiment(
     entropy: float | None = None,
     team_critic: bool = False,
     short_trace: bool = False,
+    staged: bool = False,
     iterations: int = 900,
 ) -> Experiment:
     """Five seats that learn by PPO, or with a term Proximal Advantage Alignment, among two strangers."""
     base = zoo_recipe(GAME, "ppo")
     game: dict[str, Any] = {**base["game"], "horizon": LENGTH, "identity": identity}
-    if short_trace:  # episodes that end by chance: a rollout shows all parts of them
+    if short_trace or staged:  # episodes that end by chance: a rollout shows all parts of them
         game = {"name": "time-limit", "game": game, "horizon": LENGTH, "end_chance": 0.003}
     if pay == "shared":
         game = {"name": "shared-reward", "game": game, "others": 1.0, "weights": SHARED}
@@ -146,6 +192,12 @@ def defence_experiment(
         critic = {"shared": False, "view": {"name": "team"}, "learning_rate": 1e-3, "persistent": False}
         agent["critic"] |= critic
     sizes: dict[str, Any] = {"iterations": iterations}
+    if staged:
+        learner = agent if term is None else agent["learner"]
+        learner |= {"clip_ratio": 0.2, "discount": 0.995}  # the same for all who are staged
+        learner["schedule"]["decay_from"] = 0.0
+        learner["critic"] |= {"shared": False, "learning_rate": 0.002, "persistent": False}
+        sizes = {"iterations": sum(stage.iterations for stage in STAGES), "batch": 32, "unroll": 100}
     if short_trace:
         _shorten(agent if term is None else agent["learner"])
         strangers, sizes = GROWING, {"iterations": 750, "batch": 32, "unroll": 100}
@@ -159,6 +211,18 @@ def defence_experiment(
             **sizes,
         }
     )
+
+
+def defence_stages(experiment: Experiment, stages: Sequence[Stage] = STAGES) -> list[Stage]:
+    """The stages for this experiment, whose learner may stand inside an agent that shapes its advantages."""
+    inner = "agent.learner." if "learner" in experiment.to_data()["agents"][0] else "agent."
+    names = {"learner.": inner, "strangers.": "agent2."}
+
+    def named(setting: str) -> str:
+        first, dot, rest = setting.partition(".")
+        return names[first + dot] + rest
+
+    return [Stage({named(k): x for k, x in stage.changes.items()}, stage.iterations) for stage in stages]
 
 
 def _shorten(learner: dict[str, Any]) -> None:
@@ -187,13 +251,11 @@ def _aligned(term: dict[str, Any], align_with: str) -> dict[str, Any]:
     }
 
 
-def measure(trained: Trained, settings: dict[str, Any], episodes: int) -> dict[str, Any]:
-    """A trained seed among strangers and alone, and what its run logged at the end."""
+def measure(stages: Sequence[Trained], settings: dict[str, Any], episodes: int) -> dict[str, Any]:
+    """The player of the last stage among strangers and alone, and what the runs logged at their ends."""
     game = strangers_game(settings.get("identity", "none"))
-    player = trained.player()
+    player = stages[-1].player()
     alone = play_commons(game, (most_likely(player),) * SEATS, ALONE, LENGTH)
-    last = trained.metrics()[-1]
-    logged = ("past_negative", "opponent_explained_variance", "entropy")
     return {
         **encounters(game, player, episodes),
         "drawn": encounters(game, player, episodes, deterministic=False),
@@ -201,9 +263,17 @@ def measure(trained: Trained, settings: dict[str, Any], episodes: int) -> dict[s
             "collective": round(float(alone.collective.mean()), 1),
             "bushes": round(float(alone.bushes.mean()), 2),
         },
-        "logged": {name: round(float(x), 3) for name, x in last.items() if name.endswith(logged)},
-        "cpu_seconds": trained.metadata().get("cpu_seconds"),
+        "logged": _logged(stages[-1]),
+        "cpu_seconds": sum(stage.metadata().get("cpu_seconds", 0.0) for stage in stages),
+        "stages": [
+            {"cpu_seconds": stage.metadata().get("cpu_seconds"), "logged": _logged(stage)} for stage in stages
+        ],
     }
+
+
+def _logged(run: Trained) -> dict[str, float]:
+    logged = ("past_negative", "opponent_explained_variance", "entropy")
+    return {name: round(float(x), 3) for name, x in run.metrics()[-1].items() if name.endswith(logged)}
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
