@@ -335,7 +335,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: make_agent("ppo", **NO_WIDTH), "network.width = 0 is not possible"),
     (lambda: make_matchmaker("selfplay"), "Did you mean self-play?"),
-    (lambda: make_matchmaker("past", capacity=0), "capacity = 0 is not possible: it must be between 1 and 1,000,000"),
+    (lambda: make_matchmaker("past", capacity=0), "capacity = 0 is not possible: it must be between 1 and"),
 ]
 
 

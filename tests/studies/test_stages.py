@@ -15,7 +15,7 @@ STAGES = (
     Stage({"agent.optimiser.learning_rate": 0.01}, 1),
     Stage({"agent.gae_lambda": 0.5}, 2),
 )
-FROZEN = Stage({"agent.optimiser.learning_rate": 0.0, "agent.critic.learning_rate": 0.0}, 1)
+FROZEN = Stage({"agent.optimiser.learning_rate": 1e-12}, 1)  # as good as none: 0 is refused
 
 
 def _experiment() -> comity.Experiment:
@@ -41,10 +41,11 @@ def test_a_stage_begins_with_the_player_before_and_what_is_done_is_kept(tmp_path
     stages = (STAGES[0], FROZEN)
     first, second = train_stages(_experiment(), stages, 0, tmp_path, "test", silent, "two")
     for before, after in zip(_weights(first.folder), _weights(second.folder), strict=True):
-        np.testing.assert_array_equal(before, after)
+        np.testing.assert_allclose(after, before, rtol=0, atol=1e-10)
     (other,) = train_stages(_experiment(), (FROZEN,), 0, tmp_path / "other", "test", silent, "one")
     same = [
-        np.array_equal(x, y) for x, y in zip(_weights(other.folder), _weights(second.folder), strict=True)
+        np.allclose(x, y, rtol=0, atol=1e-4)
+        for x, y in zip(_weights(other.folder), _weights(second.folder), strict=True)
     ]
     assert not all(same)
     logged = RunFolder(first.folder).metrics_path.read_text()
