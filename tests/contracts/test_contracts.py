@@ -100,7 +100,13 @@ def test_transform_survives_a_file(name: str) -> None:
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
 LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
 OFF_POLICY = {"dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2}
-MOST_FAMILIES = {**OFF_POLICY, **dict.fromkeys(SLOW_TO_COMPILE, 1), **dict.fromkeys(LIKE_PPO, 2), "adalign": 3, "loqa": 2}
+MOST_FAMILIES = {
+    **OFF_POLICY,
+    **dict.fromkeys(SLOW_TO_COMPILE, 1),
+    **dict.fromkeys(LIKE_PPO, 2),
+    "adalign": 3,
+    "loqa": 2,
+}
 ONLY = {"proximal-adalign": {"matrix", "commons-harvest"}}  # it shares all but its update with adalign
 
 
@@ -167,14 +173,16 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
     prefix = "learner." if name in SHAPING else ""
     width = {} if kind == "tabular" else {"width": 8}
     settings: dict[str, Any] = {}
-    for part in ("network", "critic.network"):
+    critics = () if name in OFF_POLICY else ("critic.network",)
+    for part in ("network", *critics):
         settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
-    settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
+    if critics:
+        settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
     agent = make_agent(name, **settings)
     check_agent(agent, make_game("public-goods", players=3, horizon=4), seats=(0, 1))
 
 
-DISCRETE_ONLY = {"loqa", "lola-dice", "pola"}
+DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY}
 
 
 @pytest.mark.parametrize("name", [name for name in NEURAL if name not in DISCRETE_ONLY])

@@ -273,7 +273,7 @@ def test_networks_by_name() -> None:
         "name": "mlp", "width": 32, "depth": 1,
         "encoder": {"name": "flat", "stack": 1, "overlaps": False},
         "inputs": {"clock": False, "normalise": False},
-        "orthogonal": False, "precision": "float32",
+        "orthogonal": False, "precision": "float32", "layer_norm": False,
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from comity.core.batch import Drawn, TeamBatch
 from comity.core.errors import require
 from comity.core.tunable import Number
 from comity.learn.ring import Replay, ReplayState
-from comity.learn.sum_tree import Tree, draw_places, empty_tree, priorities, set_priorities, total
+from comity.learn.sum_tree import TINY, Tree, draw_places, empty_tree, priorities, set_priorities, total
 
 
 class PrioritisedState(NamedTuple):
@@ -91,6 +91,5 @@ def importance_weights(
     probability: Float[Array, " n"], count: Float[Array, ""], beta: Number
 ) -> Float[Array, " n"]:
     r""":math:`(N P(i))^{-\beta}`, divided by the largest of the batch."""
-    tiny = jnp.finfo(jnp.float32).tiny
-    weight: Array = jnp.maximum(count * probability, tiny) ** jnp.asarray(-beta, jnp.float32)
+    weight: Array = jnp.maximum(count * probability, TINY) ** jnp.asarray(-beta, jnp.float32)
     return weight / weight.max()

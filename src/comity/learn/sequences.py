@@ -1,5 +1,6 @@
 """Sequences of a replay: the memory that they begin with, burn-in, and the streams that values learn from."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -54,7 +55,7 @@ class Streams(NamedTuple):
 
     def n_step(self, next_value: Array, discount: Number, steps: int) -> Float[Array, "time stream game"]:
         """Returns of so many steps, with the value of what follows; waiting is not discounted."""
-        returns: Array = over_team(lambda *one: n_step_returns(*one, steps=steps))(
+        returns: Array = over_team(partial(_n_steps, steps))(
             self.reward, next_value, self.terminated, self.ended, self._discounts(discount)
         )
         return returns
@@ -71,6 +72,11 @@ class Streams(NamedTuple):
 
     def _discounts(self, discount: Number) -> Float[Array, "time stream game"]:
         return jnp.where(self.next_acts, jnp.float32(discount), 1.0)
+
+
+def _n_steps(steps: int, *stream: Array) -> Array:
+    reward, value, terminated, ended, discount = stream
+    return n_step_returns(reward, value, terminated, ended, discount, steps)
 
 
 def seat_streams(batch: TeamBatch) -> Streams:

@@ -2,8 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+TINY = float(np.finfo(np.float32).tiny)  # the smallest mass that is divided by
 Tree = Float[Array, " nodes"]  # node i has the children 2i and 2i + 1; the second half are the leaves
 
 
@@ -58,7 +60,7 @@ def draw_places(tree: Tree, uniform: Float[Array, " n"]) -> tuple[Int[Array, " n
     count = uniform.shape[0]
     mass = (jnp.arange(count, dtype=jnp.float32) + uniform) / count * total(tree)
     place = find_places(tree, mass)
-    return place, priorities(tree)[place] / jnp.maximum(total(tree), jnp.finfo(jnp.float32).tiny)
+    return place, priorities(tree)[place] / jnp.maximum(total(tree), TINY)
 
 
 def _depth(tree: Tree) -> int:

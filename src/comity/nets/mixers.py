@@ -15,6 +15,8 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.nets.linear import Linear
 
+LEAST_SCALE = 0.1  # of a seat's values in a duelling: advantages never vanish by it
+
 
 class SeatValues(NamedTuple):
     """What a mixer reads, leaves [time, seat, game]; those of a seat that is not there are 0.
@@ -89,44 +91,40 @@ class DuplexMixer(Mixer):
     any positive weights keep the joint of greedy actions best; since the weights see the joint action, every
     joint value with the same best action can be represented. Where :math:`\lambda` differs from 1 no gradient
     goes into the advantages.
+
+    The published code makes weights positive by absolute values and sigmoids. There they stick at 0, or grow
+    too slowly while the advantage of what will be the best action vanishes: exponentials do neither.
     """
 
     scale: "Hypernet"
     shift: "Hypernet"
-    keys: Linear
-    seats: Linear
-    actions: "Hypernet"
+    weights: "Hypernet"
     heads: int = eqx.field(static=True)
 
     def __init__(
         self, seats: int, numbers: int, choices: int, width: int, hyper_width: int, key: Key
     ) -> None:
-        keys = jax.random.split(key, 5)
+        keys = jax.random.split(key, 3)
         self.scale = Hypernet(numbers, hyper_width, seats, keys[0])
         self.shift = Hypernet(numbers, hyper_width, seats, keys[1])
-        self.keys = Linear(numbers, width, 1.0, keys[2])
-        self.seats = Linear(numbers, width * seats, 1.0, keys[3])
-        self.actions = Hypernet(numbers + seats * choices, hyper_width, width * seats, keys[4])
+        self.weights = Hypernet(numbers + seats * choices, hyper_width, width * seats, keys[2])
         self.heads = width
 
     def __call__(
         self, values: SeatValues, state: Float[Array, "time game numbers"]
     ) -> Float[Array, "time game"]:
         scale, shift = (jnp.moveaxis(net(state), -1, 1) for net in (self.scale, self.shift))
-        scale = jnp.abs(scale) + 1e-10
+        scale = jax.nn.softplus(scale) + LEAST_SCALE
         chosen, best = scale * values.chosen + shift, scale * values.best + shift
         advantage = jax.lax.stop_gradient(chosen - best)
         return (chosen + advantage * (self._weights(values.action, state) - 1.0)).sum(axis=1)
 
     def _weights(self, action: Array, state: Array) -> Float[Array, "time seat game"]:
-        """Positive weights of the advantages, several heads of attention on the joint action."""
-        seats = action.shape[1]
+        """Positive weights of the advantages: the mean of several heads that see the joint action."""
         joint = jnp.moveaxis(action, 1, 2).reshape((*state.shape[:2], -1))
-        shape = (*state.shape[:2], self.heads, seats)
-        key = jnp.abs(self.keys(state))[..., None] + 1e-10
-        who = jax.nn.sigmoid(self.seats(state).reshape(shape))
-        what = jax.nn.sigmoid(self.actions(jnp.concatenate([state, joint], axis=-1)).reshape(shape))
-        return jnp.moveaxis((key * who * what).sum(axis=-2), -1, 1)
+        heads = self.weights(jnp.concatenate([state, joint], axis=-1))
+        heads = heads.reshape((*state.shape[:2], self.heads, action.shape[1]))
+        return jnp.moveaxis(jnp.exp(heads).mean(axis=-2), -1, 1)
 
 
 class Hypernet(eqx.Module):

@@ -72,7 +72,7 @@ class ActionValueAgent(Agent):
             if not isinstance(seat.action, Discrete):
                 raise ComityError(
                     f"Action values need one of several choices, and {seat.name} does "
-                    f"{describe(seat.action)}: use sac, td3 or ppo."
+                    f"{describe(seat.action)}: use ppo."
                 )
 
     def build(self, key: Key, spec: GameSpec, seats: tuple[int, ...]) -> ValueNets:

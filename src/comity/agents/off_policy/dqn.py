@@ -2,8 +2,8 @@ r"""Deep Q-learning (Mnih et al., 2015), double (van Hasselt et al., 2016, arXiv
 
 .. math:: Q(s, a) \leftarrow r + \gamma \bar Q(s', \arg\max_{a'} Q(s', a'))
 
-With several seats it is independent Q-learning (Tan, 1993): each seat learns what its own actions are worth, as
-if the others were part of the world.
+With several seats it is independent Q-learning (Tan, 1993): each seat learns what its own actions are worth,
+as if the others were part of the world.
 """
 
 import jax.numpy as jnp

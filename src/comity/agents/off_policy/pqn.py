@@ -1,6 +1,7 @@
 r"""Parallelised Q-learning (Gallici et al., 2025, arXiv:2407.04811): no replay and no slow copy.
 
-.. math:: Q(s_t, a_t) \leftarrow G_t = r_t + \gamma\big((1-\lambda) \max_a Q(s_{t+1}, a) + \lambda G_{t+1}\big)
+.. math:: Q(s_t, a_t) \leftarrow G_t = r_t
+          + \gamma\big((1-\lambda) \max_a Q(s_{t+1}, a) + \lambda G_{t+1}\big)
 
 Many games side by side stand in for the replay, and normalised layers for the slow copy. Each rollout is
 learned from in a few passes over parts of it.

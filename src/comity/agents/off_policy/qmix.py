@@ -19,7 +19,7 @@ from comity.nets.mixers import MonotonicMixer
 class Mixing(eqx.Module):
     """The shape of a mixer that reads the game's state."""
 
-    width: int = 32  # hidden units of the mixer, or heads of its attention
+    width: int = 32  # hidden units of the mixer, or heads of its weights
     hyper_width: int = 64  # hidden units of the networks that make its weights
 
     def __check_init__(self) -> None:

@@ -70,5 +70,6 @@ class StateMixingAgent(ReplayValueAgent):
 def team_sizes(spec: GameSpec, seats: tuple[int, ...]) -> tuple[int, int, int]:
     """How many seats a team has, numbers the game's state, and choices a seat."""
     action = spec.seats[seats[0]].action
-    assert isinstance(action, Discrete) and spec.state is not None
+    assert isinstance(action, Discrete)
+    assert spec.state is not None
     return len(seats), spec.state.shape[0], action.n  # type: ignore[union-attr]
