@@ -23,6 +23,7 @@ from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
 
 HORIZONS = (16, 50)
+NEAR = 0.05  # reward per step: a pairing this close to the published one is called near
 METHODS = {
     "AdAlign": "adalign",
     "LOQA": "loqa",
@@ -173,7 +174,22 @@ class CoinLeague(Study):
             parts.append(html.section(title, html.table(headings, rows)))
             about = f"Episodes of {horizon} steps; all players of a kind as one."
             parts.append(sections.league_section(league, about))
-        return self.write_page(results, out, "Every method against every other.", parts)
+        return self.write_page(results, out, coin_verdict(results["tables"]), parts)
+
+
+def coin_verdict(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Which method does best with itself, what always-defect takes from it, and how near the paper is."""
+    horizon, rows = max(tables.items(), key=lambda item: int(item[0]))
+    known = [row for row in rows if row["comity"] is not None]
+    with_itself = {row["row"]: row["comity"][0] for row in known if row["row"] == row["column"] in METHODS}
+    against_defect = {row["row"]: row["comity"][0] for row in known if row["column"] == "AD"}
+    best = max(with_itself, key=lambda name: float(with_itself[name]))
+    near = sum(abs(row["comity"][0] - row["published"][0]) <= NEAR for row in known)
+    return (
+        f"In episodes of {horizon} steps {best} does best with itself, {with_itself[best]:.3f} per step, and "
+        f"earns {against_defect[best]:.3f} against always-defect. In {near} of {len(known)} pairings the row "
+        f"player earns within {NEAR} of what is published."
+    )
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
