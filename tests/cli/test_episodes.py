@@ -29,7 +29,8 @@ def test_kinds_are_printed_with_an_episode_that_can_be_replayed(capsys: pytest.C
     assert "24 episodes of 6 steps: player 1 (wild), player 2 (grim-trigger)" in printed
     assert "Kinds of episodes" in printed
     assert "Who helps or harms whom, against always-defect in its place" in printed
-    assert "comity replay prisoners-dilemma wild=random grim-trigger --seed 0 --episode N" in printed
+    again = "comity replay prisoners-dilemma wild=random grim-trigger --game.horizon 6 --seed 0 --episode N"
+    assert f"look at one: {again}" in printed
 
 
 def test_as_data_each_kind_is_that_of_its_episodes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,12 +74,13 @@ def test_the_verdict_says_no_more_than_is_certain() -> None:
     effect = np.asarray([[np.nan, -0.5], [0.1, np.nan]])
     sure = Influence(("a", "b"), "random", effect, effect - 0.2, effect + 0.2)
     assert episodes_verdict(two, sure) == (
-        "4 episodes are of 2 kinds; the largest, 75% of them, is set apart by a: C 0.90. Most felt is a: against "
-        "random in its place it harms b by 0.500 per step."
+        "4 episodes are of 2 kinds; the largest, 75% of them, is set apart by a: C 0.90. Most felt is "
+        "a: against random in its place it harms b by 0.500 per step."
     )
     unsure = sure._replace(low=effect - 1, high=effect + 1)
     one = Clusters((kind._replace(share=1.0),), np.zeros(4, int), float("nan"), 0)
     assert episodes_verdict(one, unsure) == (
-        "All 4 episodes are of one kind. No player surely helps or harms another, against random in its place."
+        "All 4 episodes are of one kind. No player surely helps or harms another, against random in its "
+        "place."
     )
     assert episodes_verdict(one, None).endswith("In the largest kind the seats earn 1.000, -1.000 per step.")

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from comity.evaluate.league import League, Outcome, play_league
-from comity.evaluate.standing import leads, standings
+from comity.evaluate.standing import best_first, leads, standings
 from comity.play.loading import scripted_player
 from comity.play.specs import make_game
 from comity.report.analysis import analyse
@@ -80,3 +80,14 @@ def test_who_meets_nobody_is_not_exploited() -> None:
         outcomes={"lead": nobody},
     )
     assert [row.exploitation for row in standings(league)] == [0.0, 0.0]
+
+
+def test_a_sorted_league_is_the_same_league() -> None:
+    game = make_game("prisoners-dilemma", horizon=4)
+    names = ("always-cooperate", "always-defect", "tit-for-tat")
+    league = play_league(game, {name: scripted_player(name, game) for name in names}, episodes=2)
+    again = best_first(league)
+    assert again.players == tuple(row.player for row in standings(league)) != league.players
+    before, after = ({(r["player"], r["opponent"]): r for r in each.pairings()} for each in (league, again))
+    assert before == after
+    assert standings(again) == standings(league)

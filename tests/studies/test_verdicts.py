@@ -1,14 +1,15 @@
 """Every study's page begins with what its numbers say, in at least two sentences."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from comity.studies.base import Study
+from comity.studies.base import Results, Study
 from comity.studies.claim_study import ClaimStudy
-from comity.studies.harvest import harvest_verdict
+from comity.studies.harvest import Harvest, harvest_verdict
 from comity.studies.registry import STUDIES, study_class
 from comity.studies.retrain import retrain_verdict
 
@@ -16,16 +17,24 @@ from comity.studies.retrain import retrain_verdict
 def verdict_of(study: Study, monkeypatch: pytest.MonkeyPatch, out: Path) -> str:
     """The verdict of a study's page from its committed results, without pictures of what was played."""
     given: list[str] = []
-    monkeypatch.setattr(Study, "write_page", lambda self, results, out, verdict, parts: given.append(verdict))
-    for module in ("harvest", "harvest_scripted"):
-        monkeypatch.setattr(f"comity.studies.{module}._replays", lambda *arguments: "")
-    study.page(study.committed_results(), out)
+
+    def keep(study: Study, results: Results, out: Path, verdict: str, parts: Sequence[str]) -> Path:
+        given.append(verdict)
+        return out
+
+    monkeypatch.setattr(Study, "write_page", keep)
+    monkeypatch.setattr("comity.studies.harvest_scripted._replays", lambda *arguments: "")
+    study.page({"leagues": {}, **study.committed_results()}, out)  # leagues are not committed
     return given[0]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in STUDIES.rows() if not issubclass(study_class(name), ClaimStudy)]
-)
+def drawn_from_committed() -> list[str]:
+    """Studies whose page needs nothing but the committed results."""
+    played = (ClaimStudy, Harvest)  # they play their players again
+    return [name for name in STUDIES.rows() if not issubclass(study_class(name), played)]
+
+
+@pytest.mark.parametrize("name", drawn_from_committed())
 def test_the_verdict_is_about_the_numbers(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cls = study_class(name)
     said = verdict_of(cls(), monkeypatch, tmp_path)
@@ -36,8 +45,8 @@ def test_the_verdict_is_about_the_numbers(name: str, monkeypatch: pytest.MonkeyP
 
 def test_the_best_learner_is_named_by_its_harvest() -> None:
     def row(player: str, company: str, collective: float, focal: float, others: float) -> dict[str, Any]:
-        seeds = [{"collective": collective, "others": others}]
-        return {"player": player, "company": company, "focal": [focal], "seeds": seeds}
+        seeds = [{"collective": collective, "focal": focal, "others": others}]
+        return {"player": player, "company": company, "seeds": seeds}
 
     rows = [
         row("PPO", "itself", 70, 10, 10),
@@ -50,6 +59,11 @@ def test_the_best_learner_is_named_by_its_harvest() -> None:
         "Of the learners, Proximal AdAlign harvests most with its own kind, 150 apples against 70 of PPO. "
         "Beside 2 greedy players PPO keeps most, 11.5 each while these get 6.0."
     )
+
+
+def test_the_committed_harvest_has_a_verdict() -> None:
+    said = harvest_verdict(Harvest().committed_results()["rows"])
+    assert said.startswith("Of the learners, PPO, summed rewards harvests most with its own kind, 321 apples")
 
 
 def test_a_run_outside_its_bounds_is_named() -> None:

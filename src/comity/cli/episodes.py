@@ -27,6 +27,7 @@ from comity.evaluate.replay import LONGEST
 from comity.games.transforms import with_horizon
 from comity.play.most_likely import most_likely
 from comity.report.episodes import episodes_page
+from comity.report.social import features_heading
 from comity.report.verdicts import episodes_verdict
 
 NOBODY = "none"
@@ -75,8 +76,13 @@ def run(name: str, arguments: list[str]) -> int:
     game = parsed.game
     if settings.steps is not None or game.horizon is None:
         game = with_horizon(game, settings.steps or LONGEST)
+    instead = _baseline(game, settings)
     found = cluster_episodes(game, players, settings.episodes, seed=settings.seed)
-    influence = _influence(game, players, settings)
+    influence = None
+    if instead:
+        influence = seat_influence(
+            game, players, instead, name=settings.baseline, episodes=settings.episodes, seed=settings.seed
+        )
     if settings.out is not None:
         command = "comity " + shlex.join([name, *arguments])
         page = episodes_page(names[0], game, players, labels, found, influence, command)
@@ -85,20 +91,29 @@ def run(name: str, arguments: list[str]) -> int:
         print(json.dumps(_data(found, influence), allow_nan=False))
         return 0
     _print(game, labels, found, influence)
-    print(
-        settings.out or f"comity replay {shlex.join(names)} --seed {found.seed} --episode N shows one of them"
-    )
+    again = shlex.join(["comity", "replay", *names, *_shared(arguments[count:]), "--seed", str(found.seed)])
+    print(f"look at one: {again} --episode N")
+    if settings.out is not None:
+        print(settings.out)
     return 0
 
 
-def _influence(game: Environment, players: PerSeat[Player], settings: Settings) -> Influence | None:
-    """Who helps or harms whom among the seats, if that is asked for and there are several."""
+def _baseline(game: Environment, settings: Settings) -> PerSeat[Player]:
+    """Who takes each seat in turn; nobody if that is not asked for, or there is one seat."""
     if settings.baseline == NOBODY or len(game.seats) < 2:
-        return None
-    instead = tuple(load_player(settings.baseline, game, seat) for seat in range(len(game.seats)))
-    return seat_influence(
-        game, players, instead, name=settings.baseline, episodes=settings.episodes, seed=settings.seed
-    )
+        return ()
+    return tuple(load_player(settings.baseline, game, seat) for seat in range(len(game.seats)))
+
+
+def _shared(options: list[str]) -> list[str]:
+    """The options that `comity replay` needs too to show the same episodes."""
+    kept, keeps = [], False
+    for word in options:
+        if word.startswith("--"):
+            keeps = word.startswith(("--game.", "--steps", "--deterministic"))
+        if keeps:
+            kept.append(word)
+    return kept
 
 
 def _data(found: Clusters, influence: Influence | None) -> dict[str, Any]:
@@ -128,7 +143,7 @@ def _print(game: Environment, labels: tuple[str, ...], found: Clusters, influenc
     show(
         out,
         "Kinds of episodes",
-        ["", "what sets it apart", "share", "reward per step", "episode"],
+        ["", features_heading(found), "share", "reward per step", "episode"],
         rows,
         left=2,
     )

@@ -1,10 +1,11 @@
 """How players stand in a league: what they make of their own kind, and what others can take from them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from comity.evaluate.league import League
+from comity.evaluate.league import League, Outcome
 from comity.evaluate.league.result import Matrix
 
 
@@ -23,6 +24,26 @@ class Standing(NamedTuple):
     def secured(self) -> float:
         """Self-play less exploitation: high only for who cooperates and is not exploited."""
         return self.self_play - self.exploitation
+
+
+def best_first(league: League) -> League:
+    """The same league with its players in the order of their standings."""
+    order = [league.players.index(row.player) for row in standings(league)]
+    both = np.ix_(order, order)
+
+    def sorted_table(table: np.ndarray | None) -> np.ndarray | None:
+        return None if table is None else table[(..., *both)]
+
+    return replace(
+        league,
+        players=tuple(league.players[i] for i in order),
+        samples=None if league.samples is None else league.samples[both],
+        outcomes={
+            name: Outcome(*(found_table[(..., *both)] for found_table in found))
+            for name, found in league.outcomes.items()
+        },
+        **{name: sorted_table(getattr(league, name)) for name in ("mean", "low", "high", "by_seat")},
+    )
 
 
 def leads(league: League) -> Matrix:

@@ -132,7 +132,8 @@ def comparison_verdict(found: Sequence[Score], metric: str, league: League | Non
         elif settled(best, second):
             first = f"{ahead}; the intervals of {each} lie apart."
         else:
-            first = f"{ahead}; {each} of a kind do not settle it (probability of improvement {likely:.2f})."
+            do = "does" if counts == [1] else "do"
+            first = f"{ahead}; {each} of a kind {do} not settle it (probability of improvement {likely:.2f})."
     if league is not None:
         return f"{first} {league_verdict(league, [score.name for score in found])}"
     return f"{first} {_spread(order, metric)}"

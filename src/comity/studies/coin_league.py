@@ -15,6 +15,7 @@ from comity.core.agent import Player
 from comity.core.files import write_atomically
 from comity.core.game import Environment
 from comity.evaluate.league import League, by_kind, league_from_data, play_league
+from comity.evaluate.standing import best_first
 from comity.play.loading import scripted_player, zoo_player
 from comity.play.specs import make_game
 from comity.play.zoo import zoo_names
@@ -162,7 +163,9 @@ class CoinLeague(Study):
 
     def page(self, results: Results, out: Path) -> Path:
         """The tables and a heat map for each horizon."""
-        kinds = html.table(["kind", "players"], list(results["players"].items()))
+        who = {**{kind: f"zoo:coin/{agent}" for kind, agent in METHODS.items()}, **SCRIPTED}
+        rows = [[kind, who[kind], count] for kind, count in results["players"].items()]
+        kinds = html.table(["kind", "who", "players"], rows)
         parts = [html.section("What is compared", html.paragraph(self.note), kinds)]
         for horizon, data in results["leagues"].items():
             league = league_from_data(data, f"the league of {horizon} steps")
@@ -173,7 +176,7 @@ class CoinLeague(Study):
             title = f"Beside the published league, T = {horizon}"
             parts.append(html.section(title, html.table(headings, rows)))
             about = f"Episodes of {horizon} steps; all players of a kind as one."
-            parts.append(sections.league_section(league, about))
+            parts.append(sections.league_section(best_first(league), about, f"League, T = {horizon}"))
         return self.write_page(results, out, coin_verdict(results["tables"]), parts)
 
 

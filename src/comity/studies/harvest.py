@@ -121,11 +121,11 @@ class Harvest(Study):
 def harvest_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     """Which learner makes most of the commons, and which keeps most among players who take all."""
     learners = [row for row in rows if row["player"] in METHODS]
-    alone = {
-        row["player"]: float(np.mean([seed["collective"] for seed in row["seeds"]]))
-        for row in learners
-        if row["company"] == "itself"
-    }
+
+    def mean(row: Mapping[str, Any], name: str) -> float:
+        return float(np.mean([seed[name] for seed in row["seeds"]]))
+
+    alone = {row["player"]: mean(row, "collective") for row in learners if row["company"] == "itself"}
     best = max(alone, key=lambda name: alone[name])
     rest = ", ".join(f"{value:.0f} of {name}" for name, value in alone.items() if name != best)
     first = (
@@ -133,9 +133,8 @@ def harvest_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     company = next(row["company"] for row in learners if row["company"] != "itself")
     among = [row for row in learners if row["company"] == company]
-    firm = max(among, key=lambda row: float(np.mean(row["focal"])))
-    others = float(np.mean([seed["others"] for seed in firm["seeds"]]))
-    kept = f"{np.mean(firm['focal']):.1f} each while these get {others:.1f}"
+    firm = max(among, key=lambda row: mean(row, "focal"))
+    kept = f"{mean(firm, 'focal'):.1f} each while these get {mean(firm, 'others'):.1f}"
     return f"{first} Beside {company} players {firm['player']} keeps most, {kept}."
 
 
