@@ -69,14 +69,12 @@ def influence_section(influence: Influence) -> str:
 def clusters_section(found: Clusters, seats: Sequence[str]) -> str:
     """Kinds of episodes, with one to look at of each."""
     features = features_heading(found)
+    about = "the features that differ most from the mean over all episodes"
+    if len(found.clusters) == 1:
+        about = "some features, how often or how much on average"
     explain = {
         "share": "of all episodes",
-        features: "how often, or how much: "
-        + (
-            "the first features"
-            if len(found.clusters) == 1
-            else "the features that differ most from the mean over all episodes"
-        ),
+        features: about,
         "episode": f"the one nearest to the middle: replay it with seed {found.seed} and this number",
     }
     headings = ["kind", "share", *(f"reward of {seat}" for seat in seats), features, "episode"]
