@@ -362,6 +362,10 @@ BAD_COMMANDS = [
     ("train coin ppo --from nowhere", "nowhere"),
     ("train coin ppo --minutes -1", "minutes = -1.0 is not possible"),
     ("train coin ppo --rewards inf", "rewards = 'inf' is not possible"),
+    (
+        "train coin evolution --batch 8",
+        "batch = 8 is not possible: it must be a multiple of 32:",
+    ),
     ("episodes coin", "comity episodes needs at least one player, as in comity episodes coin random"),
     ("episodes coin nobody", "nobody"),
     ("episodes coin random random random", "There are 2 seats for players, and 3 were given"),

@@ -17,7 +17,7 @@ SIMPLEX = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 INTERIOR = {"primal_feasibility_tolerance": 1e-8, "dual_feasibility_tolerance": 1e-8}
 MANY_COLUMNS = 1_000  # from here on the interior-point method is the quicker one
 TIME_IS_OVER = 1  # status
-# HiGHS finishes a large program whose time is over before its first step: it is not begun with less than this.
+# HiGHS solves a large program whose time is over before its first step to the end: it is not begun.
 LEAST_SECONDS = 1.0
 
 
