@@ -49,6 +49,7 @@ BAD_COMMANDS = [
     ),
     ("train simple-tag ppo --groups 0,1,2,3", "The seats 'adversary_0' and 'agent_0' see or do different"),
     ("train coin lola", "Learners with exact values play by a table, so they need"),
+    ("train negotiation pola", "Look-ahead by DiCE is made for discrete actions, which this game does not"),
     ("train coin naive", "Learners with exact values play by a table, so they need"),
     ("train probe-odd-seats loqa", "A critic of actions needs discrete actions, which this game"),
     ("train zoo:coin/adaligne", "There is no recipe in the zoo named 'coin/adaligne'. Did you"),
