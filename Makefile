@@ -35,7 +35,7 @@ test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims
 
 test-first-hour: $(VENV)/.core ## what a newcomer types, from a wheel in an empty environment (PYTHONS: interpreters)
-	$(BIN)/python tests/first_hour/run.py $(PYTHONS)
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python tests/first_hour/run.py $(PYTHONS)
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow

@@ -14,6 +14,7 @@ COMMANDS = {
     "league": ("comity.cli.league", "let players meet and measure what each earns"),
     "replay": ("comity.cli.replay", "one episode as an animation, a sheet of frames or a page"),
     "watch": ("comity.cli.watch", "one episode in the terminal"),
+    "episodes": ("comity.cli.episodes", "of what kinds episodes are, and who helps or harms whom"),
     "play": ("comity.cli.play", "play yourself, in the terminal, among players"),
     "ui": ("comity.cli.ui", "runs, leagues, replays and games with people, in a browser"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
