@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from comity.cli import run
-from comity.core.files import write_atomically
 from docsite import results
 from docsite.markup import cell
 
@@ -107,6 +105,9 @@ COMMANDS = (
 
 def main() -> None:
     """Makes the pictures of the named studies and commands, or all of them, and the list of all."""
+    from comity.cli import run
+    from comity.core.files import write_atomically
+
     only = set(sys.argv[1:])
     for name, pictures in STUDIES.items():
         if not only or name in only:

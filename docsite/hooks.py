@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-from docsite import algorithms, markup, notebooks, reference, results  # noqa: E402
+from docsite import algorithms, gallery, markup, notebooks, reference, results  # noqa: E402
 
 log = logging.getLogger("mkdocs.hooks.docsite")
 
@@ -26,6 +26,9 @@ ELSEWHERE = {
     "contributing.md": "CONTRIBUTING.md",
 }
 INDEX = "<!-- all algorithms -->"
+PICTURES = "<!-- pictures of the gallery -->"
+SHIM = "assets/javascripts/iframe-worker.js"  # searches where the site is a folder; MkDocs Material would fetch it
+FETCHED = re.compile(r'(?:<(?:script|img|iframe|source)\b[^>]*\bsrc|<link\b[^>]*\bhref)="(https?:[^"]+)"')
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\")?\))")
 FENCED = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 _sources: dict[str, str] = {}  # pages that are generated: where their links count from
@@ -66,6 +69,7 @@ def on_files(files: Files, config: Any) -> Files:
         if written is not None:
             files.remove(written)
         files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, SHIM, abs_src_path=str(ROOT / "docsite" / "vendor" / "iframe-worker.js")))
     texts = {file.src_uri: file.content_string for file in files if file.is_documentation_page()}
     linked = {target for name, text in texts.items() for target in _outside(name, text)}
     for place in sorted(linked):
@@ -78,8 +82,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     name = page.file.src_uri
     if INDEX in markdown:
         markdown = markdown.replace(INDEX, algorithms.index())
+    if PICTURES in markdown:
+        markdown = markdown.replace(PICTURES, gallery.page())
     markdown = re.sub(r"^<!-- not run: .*? -->\n", "", markdown, flags=re.MULTILINE)
-    markdown = re.sub(r"^<!-- (?:the|a) .*? -->\n", "", markdown, flags=re.MULTILINE)
 
     def link(found: re.Match[str]) -> str:
         return f"{found[1]}{_within(name, found[2])}{found[3]}"
@@ -89,11 +94,20 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Formulas as MathML; wide tables scroll by themselves."""
+    """Formulas as MathML."""
     html, failed = markup.mathml(html)
     for formula in failed:
         log.warning("%s: this formula has no MathML: %s", page.file.src_uri, formula)
     return html
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """The finished page: nothing that it shows may come from elsewhere."""
+    shim = posixpath.relpath(SHIM, posixpath.dirname(page.file.dest_uri) or ".")
+    output = output.replace("https://unpkg.com/iframe-worker/shim", shim)
+    for address in FETCHED.findall(output):
+        log.warning("%s: a reader's browser would fetch %s", page.file.src_uri, address)
+    return output
 
 
 def _place(name: str, target: str) -> tuple[str, str]:
