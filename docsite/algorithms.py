@@ -1,4 +1,4 @@
-"""What follows from the code and the committed results on the pages about algorithms: settings, scores, cost."""
+"""What follows from the code and committed results on the pages about algorithms: settings, scores, cost."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def family(name: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """The page of each algorithm, what was written by hand first, by its path among the sources of the site."""
+    """The page of each algorithm by its path in the site; what was written by hand comes first."""
     return {f"algorithms/{name}.md": page(name) for name in names()}
 
 
@@ -93,9 +93,10 @@ def settings(name: str) -> str:
         for path, value, text in _nested(agent, "")
     ]
     return (
-        f"## Settings\n\nDefaults of `comity.make_agent({name!r})`; where the zoo has a recipe, `comity train` begins "
-        f"with that instead. `--agent.PART NAME` of a network, view, memory or form of the past chooses another kind, with "
-        f"[settings of its own](../reference/index.md).\n\n{table(['setting', 'default', 'what it is'], rows)}"
+        f"## Settings\n\nDefaults of `comity.make_agent({name!r})`; where the zoo has a recipe, `comity "
+        f"train` begins with that instead. `--agent.PART NAME` of a network, view, memory or form of the past "
+        f"chooses another kind, with [settings of its own](../reference/index.md).\n\n"
+        f"{table(['setting', 'default', 'what it is'], rows)}"
     )
 
 
@@ -133,15 +134,15 @@ def measured(name: str) -> list[str]:
     """Results of an algorithm: its studies, its players in the zoo, and what an update costs."""
     found = []
     for study in STUDIES.get(name, ()):
-        for part in results.tables(study, "###"):
-            found.append(part)
-        found.append(f"`{results.read(study).get('command')}`: [all numbers and how they were made](../results/{study}.md).")
+        found += results.tables(study, "###")
+        command = results.read(study).get("command")
+        found.append(f"`{command}`: [all numbers and how they were made](../results/{study}.md).")
     found += _zoo(name)
     found += _cost(name)
     if not found:
         found = [
-            "There are no committed results of a study of this algorithm yet. Its update is held to known answers by the "
-            "tests, and what was tried is in the guide that is named above."
+            "There are no committed results of a study of this algorithm yet. Its update is held to known "
+            "answers by the tests, and what was tried is in the guide that is named above."
         ]
     return ["## Measured", *found]
 
@@ -167,7 +168,8 @@ def _zoo(name: str) -> list[str]:
         return []
     headings = ["recipe", "measure", "seeds", "mean", "range"]
     return [
-        f"### In the zoo\n\n{table(headings, rows, right=3)}\n`comity zoo` lists the players, with what training each cost."
+        f"### In the zoo\n\n{table(headings, rows, right=3)}\n"
+        f"`comity zoo` lists the players, with what training each cost."
     ]
 
 
@@ -178,9 +180,9 @@ def _cost(name: str) -> list[str]:
     if own is None or "of_a2c" not in own:
         return []
     return [
-        f"An iteration takes {own['of_a2c']:.1f} times as long as one of A2C (prisoner's dilemma of {data['steps']} "
-        f"steps, {data['batch']} games, {data['network']['kind'].upper()} of {data['network']['width']}; "
-        f"[benchmark](../../benchmarks/results/shaping.json))."
+        f"An iteration takes {own['of_a2c']:.1f} times as long as one of A2C (prisoner's dilemma of "
+        f"{data['steps']} steps, {data['batch']} games, {data['network']['kind'].upper()} of "
+        f"{data['network']['width']}; [benchmark](../../benchmarks/results/shaping.json))."
     ]
 
 
@@ -194,6 +196,5 @@ def code(name: str) -> str:
     shelf = ".".join(found.path.parent.relative_to(ROOT / "src").parts)
     member = next(own for own in found.members if isinstance(own, Class) and own.name == cls)
     where = found.path.relative_to(ROOT)
-    return (
-        f"## Code\n\n[`{cls}`](../reference/{shelf}.md#{module}.{cls}) in [{where}](../../{where}): {cell(member.doc.splitlines()[0])}"
-    )
+    link = f"[`{cls}`](../reference/{shelf}.md#{module}.{cls}) in [{where}](../../{where})"
+    return f"## Code\n\n{link}: {cell(member.doc.splitlines()[0])}"

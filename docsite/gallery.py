@@ -1,6 +1,6 @@
 """The gallery: pictures that studies and commands make, kept in docs/gallery with the command of each.
 
-    make gallery        # makes them again, in some minutes
+make gallery        # makes them again, in some minutes
 """
 
 import json
@@ -30,7 +30,12 @@ class Picture(NamedTuple):
 # By study: the file that its page leaves beside it, the name here, and what is seen.
 STUDIES = {
     "coin": (
-        ("curves.svg", "coin-curves.svg", "Ten seeds learn to cooperate", "Advantage Alignment in the Coin Game."),
+        (
+            "curves.svg",
+            "coin-curves.svg",
+            "Ten seeds learn to cooperate",
+            "Advantage Alignment in the Coin Game.",
+        ),
         ("replay-itself.gif", "coin-itself.gif", "Each takes its own coins", "A trained player with itself."),
     ),
     "ipd": (
@@ -50,15 +55,25 @@ STUDIES = {
         ),
     ),
     "negotiation": (
-        ("replay-itself.gif", "negotiation.gif", "Two bargain over three items", "Advantage Alignment with itself."),
-        ("curves.svg", "negotiation-curves.svg", "Learning to bargain", "Ten seeds in Negotiation, reward per step."),
+        (
+            "replay-itself.gif",
+            "negotiation.gif",
+            "Two bargain over three items",
+            "Advantage Alignment with itself.",
+        ),
+        (
+            "curves.svg",
+            "negotiation-curves.svg",
+            "Learning to bargain",
+            "Ten seeds in Negotiation, reward per step.",
+        ),
     ),
     "coin-league": (
         (
             "league-50.svg",
             "coin-league-50.svg",
             "All methods head to head",
-            "The Coin Game, 50 steps: what the row player earns per step against the column player, all seeds.",
+            "The Coin Game, 50 steps: reward per step of the row player, all seeds.",
         ),
     ),
     "scaling": (
@@ -76,7 +91,12 @@ STUDIES = {
             "Greed empties the commons within 50 steps",
             "Commons Harvest, scripted players: apples left, mean of 20 episodes.",
         ),
-        ("mixed.gif", "harvest-mixed.gif", "Five spare the bushes, two do not", "Commons Harvest, 160 steps."),
+        (
+            "mixed.gif",
+            "harvest-mixed.gif",
+            "Five spare the bushes, two do not",
+            "Commons Harvest, 160 steps.",
+        ),
     ),
 }
 # Pictures of commands; OUT is the file.
@@ -130,7 +150,8 @@ def pictures_of_all() -> list[Picture]:
         for _, file, title, caption in pictures
     ]
     return found + [
-        Picture(file, title, caption, command.replace("OUT", file)) for command, file, title, caption in COMMANDS
+        Picture(file, title, caption, command.replace("OUT", file))
+        for command, file, title, caption in COMMANDS
     ]
 
 
@@ -138,7 +159,8 @@ def page() -> str:
     """The pictures of the gallery with their commands, as Markdown."""
     found = [Picture(**own) for own in json.loads((PLACE / LIST).read_text(encoding="utf-8"))]
     return "\n\n".join(
-        f"## {cell(own.title)}\n\n![{cell(own.title)}](gallery/{own.file})\n\n{cell(own.caption)}\n\n```\n{own.command}\n```"
+        f"## {cell(own.title)}\n\n![{cell(own.title)}](gallery/{own.file})\n\n"
+        f"{cell(own.caption)}\n\n```\n{own.command}\n```"
         for own in found
     )
 

@@ -1,4 +1,4 @@
-"""What MkDocs calls: adds the pages that are generated, follows links into the repository, writes formulas as MathML."""
+"""What MkDocs calls: adds generated pages, follows links into the repository, writes formulas as MathML."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ ELSEWHERE = {
 }
 INDEX = "<!-- all algorithms -->"
 PICTURES = "<!-- pictures of the gallery -->"
-SHIM = "assets/javascripts/iframe-worker.js"  # searches where the site is a folder; MkDocs Material would fetch it
+SHIM = "assets/javascripts/iframe-worker.js"  # for the search in a folder; Material would fetch it
 FETCHED = re.compile(r'(?:<(?:script|img|iframe|source)\b[^>]*\bsrc|<link\b[^>]*\bhref)="(https?:[^"]+)"')
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\")?\))")
 FENCED = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
@@ -69,7 +69,9 @@ def on_files(files: Files, config: Any) -> Files:
         if written is not None:
             files.remove(written)
         files.append(File.generated(config, name, content=text))
-    files.append(File.generated(config, SHIM, abs_src_path=str(ROOT / "docsite" / "vendor" / "iframe-worker.js")))
+    files.append(
+        File.generated(config, SHIM, abs_src_path=str(ROOT / "docsite" / "vendor" / "iframe-worker.js"))
+    )
     texts = {file.src_uri: file.content_string for file in files if file.is_documentation_page()}
     linked = {target for name, text in texts.items() for target in _outside(name, text)}
     for place in sorted(linked):

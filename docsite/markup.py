@@ -1,4 +1,4 @@
-"""Text from docstrings and pages as Markdown, and mathematics as MathML, which browsers show by themselves."""
+"""Docstrings as Markdown, tables, and mathematics as MathML, which browsers show by themselves."""
 
 import html
 import re
@@ -24,7 +24,8 @@ def from_docstring(text: str) -> str:
 def _plain(text: str) -> str:
     text = re.sub(r"(?m)^( {4,})(?=\S)", "    ", text)
     lines = [
-        line if line.startswith("    ") else re.sub(r"([*_<\[\]])", r"\\\1", line) for line in text.split("\n")
+        line if line.startswith("    ") else re.sub(r"([*_<\[\]])", r"\\\1", line)
+        for line in text.split("\n")
     ]
     return "\n".join(lines)
 

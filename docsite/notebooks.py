@@ -27,11 +27,13 @@ def page(path: Path) -> Page:
             parts.append(text)
         elif text.strip():
             parts.append(f"```python\n{text}\n```")
-            shown = [_output(own, f"{path.stem}-{number}-{i}", pictures) for i, own in enumerate(cell["outputs"])]
+            shown = [
+                _output(own, f"{path.stem}-{number}-{i}", pictures) for i, own in enumerate(cell["outputs"])
+            ]
             parts += [own for own in shown if own]
     note = (
-        f"\n!!! note \"This page is a notebook\"\n    Get it as [{path.name}]({path.name}); beside it in the repository stands "
-        f"`{path.stem}.py`, the same cells as a program.\n"
+        f'\n!!! note "This page is a notebook"\n    Get it as [{path.name}]({path.name}); beside it in the '
+        f"repository stands `{path.stem}.py`, the same cells as a program.\n"
     )
     title, _, rest = parts[0].partition("\n")
     return Page("\n\n".join([title, note, rest, *parts[1:]]) + "\n", pictures)

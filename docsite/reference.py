@@ -1,4 +1,4 @@
-"""The reference: one page per folder of the package, with every public name, its signature and its docstring."""
+"""The reference: one page per folder of the package, with every public name, signature and docstring."""
 
 import re
 from collections import defaultdict
@@ -44,8 +44,8 @@ def _index(shelves: dict[str, list[Module]]) -> str:
             "[`comity`](comity.md); all else is where the [architecture](../architecture.md) says.\n",
             table(["folder", "what is in it", "modules", "names"], rows, right=2),
             "## Commands\n",
-            "`comity COMMAND --help` explains a command with all its options, `comity train GAME AGENT --help` every "
-            "setting of a game and an agent.\n",
+            "`comity COMMAND --help` explains a command with all its options, `comity train GAME "
+            "AGENT --help` every setting of a game and an agent.\n",
             table(["command", "what it does"], commands),
             "## Games\n",
             _registry_table("comity.games.registry", "GAMES"),

@@ -40,7 +40,9 @@ def tables(name: str, level: str = "##") -> list[str]:
             continue
         left = len(part.headings) if part.left is None else part.left
         headings, rows = _used([cell(str(own)) for own in part.headings], part.rows)
-        found.append(f"{level} {cell(part.title)}\n\n{table(headings, rows, right=max(len(headings) - left, 0))}")
+        found.append(
+            f"{level} {cell(part.title)}\n\n{table(headings, rows, right=max(len(headings) - left, 0))}"
+        )
     return found
 
 

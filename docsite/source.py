@@ -114,7 +114,11 @@ def _fields(node: ast.ClassDef, lines: list[str]) -> Iterator[Field]:
 
 
 def _text_below(node: ast.stmt | None) -> str:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ):
         return " ".join(node.value.value.split())
     return ""
 

@@ -187,15 +187,17 @@ def replay(
 ) -> "ShownReplay":
     """Plays one episode, which shows itself in a notebook and can be saved: `.save("coin.gif")`.
 
-    Players are as in `league`, in the order of the seats; one alone fills all of them. `steps` ends the episode
-    earlier; another number of `episode` is another one.
+    Players are as in `league`, in the order of the seats; one alone fills all of them. `steps` ends the
+    episode earlier; another number of `episode` is another one.
     """
     from comity.evaluate.replay import replay as played
     from comity.report.replays import ShownReplay
 
     title = game if isinstance(game, str) else game.family
     game = make_game(game) if isinstance(game, str) else game
-    named = players if isinstance(players, Mapping) else {_label(own, i): own for i, own in enumerate(players)}
+    named = (
+        players if isinstance(players, Mapping) else {_label(own, i): own for i, own in enumerate(players)}
+    )
     count = len(game.seats)
     if len(named) not in (1, count):
         raise ComityError(f"{len(named)} players cannot fill {count} seats: give one, or one for each seat.")

@@ -86,9 +86,11 @@ def curve(values: Sequence[float], width: int = 320, height: int = 60) -> str:
     x = 2 + (width - 4) * places / (len(numbers) - 1)
     y = 2 + (height - 4) * (high - numbers[places]) / ((high - low) or 1.0)
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    name = f"from {number(numbers[places[0]])} to {number(numbers[places[-1]])}, in all {number(low)} to {number(high)}"
+    first, last, least, most = map(number, (numbers[places[0]], numbers[places[-1]], low, high))
+    name = f"from {first} to {last}, between {least} and {most}"
     return (
-        f'<svg role="img" aria-label="{name}" width="{width}" height="{height}" style="display:block"><title>{name}</title>'
+        f'<svg role="img" aria-label="{name}" width="{width}" height="{height}" style="display:block">'
+        f"<title>{name}</title>"
         f'<polyline fill="none" stroke="{palette.BLUE}" stroke-width="2" points="{points}"/></svg>'
     )
 
