@@ -94,8 +94,8 @@ def settings(name: str) -> str:
     ]
     return (
         f"## Settings\n\nDefaults of `comity.make_agent({name!r})`; where the zoo has a recipe, `comity "
-        f"train` begins with that instead. `--agent.PART NAME` of a network, view, memory or form of the past "
-        f"chooses another kind, with [settings of its own](../reference/index.md).\n\n"
+        f"train` begins with that instead. `--agent.PART NAME` of a network, view, memory or form of "
+        f"the past chooses another kind, with [settings of its own](../reference/index.md).\n\n"
         f"{table(['setting', 'default', 'what it is'], rows)}"
     )
 
