@@ -155,8 +155,8 @@ def _kept(place: str) -> str:
 
 def _within(name: str, target: str) -> str:
     """A link as it is within the site."""
-    if not _is_local(target) or target.endswith(".ipynb"):
-        return target
+    if not _is_local(target) or target == f"{posixpath.basename(name).removesuffix('.md')}.ipynb":
+        return target  # elsewhere, or a notebook's page offers its file
     place, anchor = _place(name, target)
     inside = _in_site(place) or (_kept(place) if (ROOT / place).is_file() else "")
     if not inside:
