@@ -56,7 +56,9 @@ def mathml(page: str) -> tuple[str, list[str]]:
         latex = html.unescape(found[2]).strip()
         display = latex.startswith("\\[")
         latex = latex.removeprefix("\\[").removeprefix("\\(").removesuffix("\\]").removesuffix("\\)").strip()
-        latex = re.sub(r"\\[bB]ig[lr]?\\\|", r"\\|", latex)  # latex2mathml has large brackets, but no large norms
+        latex = re.sub(
+            r"\\[bB]ig[lr]?\\\|", r"\\|", latex
+        )  # latex2mathml has large brackets, but no large norms
         for unknown, known in UNKNOWN.items():
             latex = latex.replace(unknown, known)
         written: str = convert(latex, display="block" if display else "inline")

@@ -91,7 +91,8 @@ plt.show()
 learner = comity.make_agent("a2c", network="tabular", **{"optimiser.learning_rate": 0.1})
 for name in ("tit-for-tat", "always-cooperate"):
     found = comity.exploit(game, name, learner, iterations=ITERATIONS, batch=64)
-    print(f"{name:18s} a best response gains {found.mean} per step")
+    gain = found.mean
+    print(f"{name:18s} a best response gains {gain.mean:.2f} [{gain.low:.2f}, {gain.high:.2f}] per step")
 
 # %% [markdown]
 # ## Beyond the league: PSRO

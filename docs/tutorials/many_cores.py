@@ -58,7 +58,7 @@ def timed(executor):
 
 one = timed("in-process")
 for row in one.table():
-    print(row)
+    print(row["folder"], round(row["mean"], 3))
 
 # %% [markdown]
 # ## One process per core
@@ -81,7 +81,7 @@ many = timed("processes")
 # %%
 together = timed("vectorised")
 for row in together.table():
-    print(row["folder"], row["mean"])
+    print(row["folder"], round(row["mean"], 3))
 
 # %% [markdown]
 # On a CPU with few cores processes win; measure on your machine. These times include compilation.

@@ -107,7 +107,7 @@ run
 run.metrics["episode_return"][-1], run.metrics["episode_length"][-1]
 
 # %% [markdown]
-# The nearest that the two can start is five cells apart, so three steps are the least.
+# They start four to six cells apart, so two or three steps are the least.
 #
 # ## One file that acts with NumPy alone
 

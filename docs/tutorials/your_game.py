@@ -87,20 +87,19 @@ game
 # is wrong.
 
 # %%
+from comity.games.registry import GAMES
 from comity.testing import check_game
 
+GAMES.register("common-pool", CommonPool, "three players share a pool that grows back")
 check_game(game)
 
 # %% [markdown]
-# ## Train in it
+# Runs are written to files, and files name games, so a class of a notebook gets a name. One in a file `pool.py` needs none: it is
+# `pool:CommonPool` on the command line.
 #
-# Runs are written to files, and files name games; in a notebook we give the class a name. A class in a file `pool.py` needs none:
-# it is `pool:CommonPool` on the command line.
+# ## Train in it
 
 # %%
-from comity.games.registry import GAMES
-
-GAMES.register("common-pool", CommonPool, "three players share a pool that grows back")
 ppo = comity.make_agent("ppo", network="tabular", **{"optimiser.learning_rate": 0.02})
 own = comity.train(game, ppo, iterations=ITERATIONS, batch=64)
 own

@@ -5,6 +5,7 @@ import re
 import shlex
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from comity.cli import run as comity
 from comity.core import palette
 from comity.evaluate.curves import Curve, learning_curve
 from comity.report import html, plots
+from comity.report.svg import as_file
 from comity.report.verdicts import words
 
 TRAIN = shlex.split(
@@ -193,3 +195,16 @@ def test_players_of_compared_runs_meet(
     assert "Head to head mine earns" in page
     for heading in ("League", "Behaviour in each state"):
         assert f"<h2>{heading}</h2>" in page
+
+
+def test_a_picture_as_a_file_is_light_or_dark_as_its_reader_has_it() -> None:
+    svg = plots.heat_map(("a", "b"), np.eye(2))
+    text = as_file(svg).decode()
+    root = ElementTree.fromstring(text)
+    styles = [own.text or "" for own in root.iter() if own.tag.endswith("style")]
+    style = next(text for text in styles if "prefers-color-scheme" in text)
+    assert f"background:{palette.PAPER}" in style
+    assert f"background:{palette.DARK_PAPER};" in style
+    used = set(re.findall(r"var\(--(\w+),", svg))
+    assert used
+    assert all(f"--{name}:{palette.THEME[name][1]};" in style for name in used)
