@@ -5,7 +5,6 @@ make gallery        # makes them again, in some minutes
 
 import json
 import shlex
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -27,20 +26,30 @@ class Picture(NamedTuple):
     command: str
 
 
-# By study: the file that its page leaves beside it, the name here, and what is seen.
+# By study: how to draw a picture of its committed results, its file, and what is seen.
 STUDIES = {
+    "coin-league": (
+        (
+            "league",
+            "coin-league-50.svg",
+            "All methods head to head",
+            "The Coin Game, 50 steps: reward per step of the row player, all seeds of the zoo.",
+        ),
+    ),
     "coin": (
         (
-            "curves.svg",
+            "curves",
             "coin-curves.svg",
             "Ten seeds learn to cooperate",
             "Advantage Alignment in the Coin Game.",
         ),
-        ("replay-itself.gif", "coin-itself.gif", "Each takes its own coins", "A trained player with itself."),
+    ),
+    "negotiation": (
+        ("curves", "negotiation-curves.svg", "Learning to bargain", "Ten seeds in Negotiation."),
     ),
     "ipd": (
         (
-            "cooperation.svg",
+            "bars",
             "ipd-cooperation.svg",
             "What Advantage Alignment does after each last move",
             "Prisoner's dilemma: P(cooperate) by its own last move and the other's, mean over ten seeds.",
@@ -48,54 +57,18 @@ STUDIES = {
     ),
     "ipd-loqa": (
         (
-            "cooperation.svg",
+            "bars",
             "ipd-loqa-cooperation.svg",
             "What LOQA does after each last move",
             "Prisoner's dilemma: P(cooperate) by its own last move and the other's, mean over ten seeds.",
         ),
     ),
-    "negotiation": (
-        (
-            "replay-itself.gif",
-            "negotiation.gif",
-            "Two bargain over three items",
-            "Advantage Alignment with itself.",
-        ),
-        (
-            "curves.svg",
-            "negotiation-curves.svg",
-            "Learning to bargain",
-            "Ten seeds in Negotiation, reward per step.",
-        ),
-    ),
-    "coin-league": (
-        (
-            "league-50.svg",
-            "coin-league-50.svg",
-            "All methods head to head",
-            "The Coin Game, 50 steps: reward per step of the row player, all seeds.",
-        ),
-    ),
     "scaling": (
         (
-            "scaling.svg",
+            "page",
             "scaling.svg",
             "Larger grids",
             "CPU-seconds until the weak and the strong threshold of LOQA's study, one seed.",
-        ),
-    ),
-    "harvest-scripted": (
-        (
-            "apples.svg",
-            "apples.svg",
-            "Greed empties the commons within 50 steps",
-            "Commons Harvest, scripted players: apples left, mean of 20 episodes.",
-        ),
-        (
-            "mixed.gif",
-            "harvest-mixed.gif",
-            "Five spare the bushes, two do not",
-            "Commons Harvest, 160 steps.",
         ),
     ),
 }
@@ -115,6 +88,18 @@ COMMANDS = (
         "A league in the Coin Game: reward per step of the row player.",
     ),
     (
+        "comity replay coin zoo:coin/adalign/0 --steps 25 --out OUT",
+        "coin-itself.gif",
+        "Each takes its own coins",
+        "Advantage Alignment with itself in the Coin Game.",
+    ),
+    (
+        "comity replay negotiation zoo:negotiation/adalign/0 --steps 12 --fps 1.5 --out OUT",
+        "negotiation.gif",
+        "Two bargain over three items",
+        "Advantage Alignment with itself in Negotiation.",
+    ),
+    (
         "comity solve chicken --draw flow --picture OUT",
         "chicken-flow.svg",
         "Where learning leads in chicken",
@@ -130,16 +115,46 @@ def main() -> None:
 
     only = set(sys.argv[1:])
     for name, pictures in STUDIES.items():
-        if not only or name in only:
-            with tempfile.TemporaryDirectory() as place:
-                results._study(name).page(results.read(name), Path(place))
-                for made, file, *_ in pictures:
-                    shutil.copyfile(Path(place) / made, PLACE / file)
+        for way, file, *_ in pictures if not only or name in only else ():
+            write_atomically(PLACE / file, drawn(way, name))
     for command, file, *_ in COMMANDS:
         if not only or file in only:
             run(shlex.split(command.replace("OUT", str(PLACE / file)))[1:])
     found = [picture._asdict() for picture in pictures_of_all()]
     write_atomically(PLACE / LIST, (json.dumps(found, indent=2) + "\n").encode())
+
+
+def drawn(way: str, name: str) -> bytes:
+    """A picture of the committed results of a study, as its own page draws it."""
+    import numpy as np
+
+    from comity.evaluate.curves import learning_curve
+    from comity.report import plots
+    from comity.report.svg import as_file
+    from comity.studies.training import curves_of
+
+    study, found = results.study(name), results.read(name)
+    if way == "curves":
+        curves = curves_of(found["players"], Path())
+        return as_file(
+            plots.learning_curves({found["agent"]: learning_curve(curves, "reward")}, "reward per step")
+        )
+    if way == "bars":
+        states = [claim for claim in found["claims"] if claim["kind"] == "cooperates"]
+        shares = {"mean over seeds": np.asarray([claim["mean"] for claim in states])}
+        return as_file(plots.state_bars([claim["against"] for claim in states], shares, "P(cooperate)"))
+    if way == "league":
+        rows = [row for row in found["tables"]["50"] if row["comity"] is not None]
+        names = list(dict.fromkeys(row["row"] for row in rows))
+        names += [row["column"] for row in rows if row["column"] not in names]
+        mean = np.full((len(set(names)),) * 2, np.nan)
+        for row in rows:
+            i, j = names.index(row["row"]), names.index(row["column"])
+            mean[i, j], mean[j, i] = row["comity"]
+        return as_file(plots.heat_map(list(dict.fromkeys(names)), mean))
+    with tempfile.TemporaryDirectory() as place:
+        study.page(found, Path(place))
+        return next(Path(place).glob("*.svg")).read_bytes()
 
 
 def pictures_of_all() -> list[Picture]:

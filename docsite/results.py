@@ -24,8 +24,8 @@ def pages() -> dict[str, str]:
 
 def page(name: str) -> str:
     """The page about one study."""
-    study, results = _study(name), read(name)
-    parts = [f"# {study.title}\n", from_docstring(type(study).__doc__ or "")]
+    found, results = study(name), read(name)
+    parts = [f"# {found.title}\n", from_docstring(type(found).__doc__ or "")]
     parts += tables(name)
     parts += ["## How it was made\n", _origin(name, results)]
     return "\n\n".join(parts) + "\n"
@@ -34,7 +34,7 @@ def page(name: str) -> str:
 def tables(name: str, level: str = "##") -> list[str]:
     """What a study says of its committed results, as Markdown."""
     found = []
-    for part in _study(name).summary(read(name)):
+    for part in study(name).summary(read(name)):
         if isinstance(part, str):
             found.append(cell(part))
             continue
@@ -59,7 +59,8 @@ def read(name: str) -> dict[str, Any]:
     return found
 
 
-def _study(name: str) -> Any:
+def study(name: str) -> Any:
+    """The study of a name, with the settings that it has by default."""
     from comity.studies.registry import STUDIES
 
     return STUDIES.load(name)()
@@ -69,7 +70,7 @@ def _origin(name: str, results: dict[str, Any]) -> str:
     """The command, what it takes, and where these numbers come from."""
     versions = results.get("versions", {})
     rows = [["command", f"`{results.get('command', 'comity reproduce ' + name)}`"]]
-    rows.append(["training takes", cell(_study(name).needs)])
+    rows.append(["training takes", cell(study(name).needs)])
     for field in ("seeds", "episodes"):
         if field in results:
             rows.append([field, str(results[field])])

@@ -137,7 +137,6 @@ def _comment(node: ast.AnnAssign, lines: list[str]) -> str:
     return " ".join(above)
 
 
-@cache
 def comments(cls: type) -> dict[str, str]:
     """What is said of each field of a class, its bases' fields included."""
     found: dict[str, str] = {}

@@ -163,7 +163,7 @@ def test_a_replay_shows_itself_and_can_be_saved(tmp_path):
     assert page.startswith('<img alt="Replay of matrix: polite, rude, 2 steps" src="data:image/gif;base64,')
     shown.save(tmp_path / "replay.gif")
     with Image.open(tmp_path / "replay.gif") as moving:
-        assert moving.n_frames == 3
+        assert getattr(moving, "n_frames", 1) == 3
 
 
 def test_players_of_a_replay_are_named_and_fill_the_seats():

@@ -76,7 +76,7 @@ def _cell(cell: Any) -> str:
     return f"<td>{escape(str(cell))}</td>"
 
 
-def curve(values: Sequence[float], width: int = 320, height: int = 60) -> str:
+def curve(values: Sequence[float] | np.ndarray, width: int = 320, height: int = 60) -> str:
     """Numbers as a line for a notebook, as SVG; those that are not finite are left out."""
     numbers = np.asarray(values, np.float64)
     places = np.flatnonzero(np.isfinite(numbers))
