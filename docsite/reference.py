@@ -1,4 +1,8 @@
-"""The reference: one page per folder of the package, with every public name, signature and docstring."""
+"""The reference: one page per folder of the package, with every public name, signature and docstring.
+
+Written from the source and not by mkdocstrings, which reads neither the comments behind settings nor the
+formulas of docstrings.
+"""
 
 import re
 from collections import defaultdict
