@@ -38,11 +38,16 @@ def cell(text: str) -> str:
 def code(text: str) -> str:
     """A text as code in a cell of a table."""
     text = " ".join(text.split())
-    return f"`{text}`".replace("|", "\\|") if text else ""
+    if "|" in text:  # would end the cell, and within backticks it cannot be escaped
+        return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
+    return f"`{text}`" if text else ""
 
 
 def table(headings: list[str], rows: list[list[str]], right: int = 0) -> str:
-    """A table; the last `right` columns are numbers."""
+    """A table without columns in which nothing stands; the last `right` columns are numbers."""
+    kept = [i for i in range(len(headings)) if not rows or any(row[i].strip() for row in rows)]
+    right = sum(i >= len(headings) - right for i in kept)
+    headings, rows = [headings[i] for i in kept], [[row[i] for i in kept] for row in rows]
     rule = ["---"] * (len(headings) - right) + ["---:"] * right
     lines = [headings, rule, *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

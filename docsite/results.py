@@ -39,18 +39,10 @@ def tables(name: str, level: str = "##") -> list[str]:
             found.append(cell(part))
             continue
         left = len(part.headings) if part.left is None else part.left
-        headings, rows = _used([cell(str(own)) for own in part.headings], part.rows)
-        found.append(
-            f"{level} {cell(part.title)}\n\n{table(headings, rows, right=max(len(headings) - left, 0))}"
-        )
+        headings = [cell(str(own)) for own in part.headings]
+        rows = [[cell(str(own)) for own in row] for row in part.rows]
+        found.append(f"{level} {cell(part.title)}\n\n{table(headings, rows, right=len(headings) - left)}")
     return found
-
-
-def _used(headings: list[str], rows: Any) -> tuple[list[str], list[list[str]]]:
-    """The table without columns in which nothing stands."""
-    cells = [[cell(str(own)) for own in row] for row in rows]
-    kept = [i for i in range(len(headings)) if any(row[i].strip() for row in cells)]
-    return [headings[i] for i in kept], [[row[i] for i in kept] for row in cells]
 
 
 def read(name: str) -> dict[str, Any]:
