@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-long test-claims test-first-hour test-slow test-web lint bench retrain-check clean
+.PHONY: setup demo docs notebooks gallery test test-long test-claims test-first-hour test-slow test-web lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -48,6 +48,20 @@ $(VENV)/.web: $(VENV)/.dev
 test-web: $(VENV)/.web ## the browser application in headless Chromium
 	$(BIN)/python -m pytest -m web tests/web
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs ## the documentation as a site in site/, warnings as errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
+
+notebooks: $(VENV)/.dev ## runs the tutorials and keeps what they show (ONLY: some of them)
+	$(BIN)/python -m docsite.run_notebooks $(ONLY)
+
+gallery: $(VENV)/.dev ## the pictures of the gallery, from studies and commands (ONLY: some of them)
+	$(BIN)/python -m docsite.gallery $(ONLY)
+
 lint: $(VENV)/.dev ## formatting, style and types
 	$(BIN)/pre-commit run --all-files
 
@@ -59,4 +73,4 @@ retrain-check: $(VENV)/.core ## one seed of each recipe of the zoo, trained with
 	$(BIN)/comity reproduce retrain --out runs/retrain $(if $(ONLY),--only $(ONLY))
 
 clean:
-	rm -rf $(VENV) build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

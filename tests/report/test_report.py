@@ -5,6 +5,7 @@ import re
 import shlex
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from comity.evaluate.comparison import scores
 from comity.evaluate.curves import Curve, learning_curve
 from comity.report import html, plots
 from comity.report.sweep import sweep_verdict
+from comity.report.svg import as_file
 from comity.report.verdicts import words
 
 TRAIN = shlex.split(
@@ -209,3 +211,16 @@ def test_equal_values_of_a_sweep_are_not_told_apart() -> None:
     assert sweep_verdict(points[::2], [three[0], three[2]], "reward", False).startswith(
         "discount=0.5 is best"
     )
+
+
+def test_a_picture_as_a_file_is_light_or_dark_as_its_reader_has_it() -> None:
+    svg = plots.heat_map(("a", "b"), np.eye(2))
+    text = as_file(svg).decode()
+    root = ElementTree.fromstring(text)
+    styles = [own.text or "" for own in root.iter() if own.tag.endswith("style")]
+    style = next(text for text in styles if "prefers-color-scheme" in text)
+    assert f"background:{palette.PAPER}" in style
+    assert f"background:{palette.DARK_PAPER};" in style
+    used = set(re.findall(r"var\(--(\w+),", svg))
+    assert used
+    assert all(f"--{name}:{palette.THEME[name][1]};" in style for name in used)

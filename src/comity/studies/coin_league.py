@@ -20,6 +20,7 @@ from comity.play.loading import scripted_player, zoo_player
 from comity.play.specs import make_game
 from comity.play.zoo import zoo_names
 from comity.report import html, plots, sections
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
 
@@ -170,7 +171,7 @@ class CoinLeague(Study):
         for horizon, data in results["leagues"].items():
             league = league_from_data(data, f"the league of {horizon} steps")
             picture = plots.heat_map(league.players, league.mean)
-            write_atomically(out / f"league-{horizon}.svg", picture.encode())
+            write_atomically(out / f"league-{horizon}.svg", as_file(picture))
             rows = [_cells(row) for row in results["tables"][horizon]]
             headings = ["row", "column", "published, row / column", "Comity, row / column"]
             title = f"Beside the published league, T = {horizon}"

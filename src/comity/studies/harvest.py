@@ -19,6 +19,7 @@ from comity.evaluate.statistics import bootstrap_mean
 from comity.play.loading import scripted_player
 from comity.play.zoo import FOLDER
 from comity.report import html, plots, replays, sections
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.focal_harvest import (
     COMPANIES,
@@ -143,14 +144,13 @@ def _row(label: str, company: str, seeds: list[Harvested]) -> dict[str, Any]:
     return {
         "player": label,
         "company": company,
-        "focal": [each.focal for each in seeds],
         "seeds": [each.to_data() for each in seeds],
         "apples_over_time": [[step, round(float(over_time[step - 1]), 3)] for step in shown_steps(LENGTH)],
     }
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    focal = np.asarray(row["focal"])
+    focal = np.asarray([each["focal"] for each in row["seeds"]])
     interval = bootstrap_mean(focal)
     means = {name: float(np.mean([each[name] for each in row["seeds"]])) for name in row["seeds"][0]}
     return [
@@ -178,7 +178,7 @@ def _apples(results: Results, out: Path) -> list[str]:
             if row["company"] == company
         }
         figure = plots.lines(lines, "step", "apples left (of 64)", logarithmic=True)
-        write_atomically(out / f"apples-{company.replace(' ', '-')}.svg", figure.encode())
+        write_atomically(out / f"apples-{company.replace(' ', '-')}.svg", as_file(figure))
         heading = "Apples left" + ("" if company == "itself" else f", with {company} players")
         parts.append(html.section(heading, html.figure(figure)))
     return parts

@@ -14,6 +14,7 @@ from comity.evaluate.commons import Commons, play_commons
 from comity.evaluate.replay import replay
 from comity.evaluate.statistics import bootstrap_mean
 from comity.report import html, plots, replays
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.focal_harvest import LENGTH, harvest_game, seat_scripted, shown_steps
 from comity.studies.progress import Progress, silent
@@ -80,7 +81,7 @@ class HarvestScripted(Study):
         }
         if any(lines.values()):
             figure = plots.lines(lines, "step", "apples left (of 64)", logarithmic=True)
-            write_atomically(out / "apples.svg", figure.encode())
+            write_atomically(out / "apples.svg", as_file(figure))
             parts.append(html.section("Apples left", html.figure(figure)))
         parts.append(_replays(out))
         return self.write_page(results, out, groups_verdict(results["groups"]), parts)

@@ -17,6 +17,7 @@ from comity.evaluate.league import play_league
 from comity.play.loading import scripted_player
 from comity.play.zoo import zoo_recipe
 from comity.report import html, plots
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
 from comity.studies.training import Experiment, recipe, train_until
@@ -85,7 +86,7 @@ class Scaling(Study):
             for name in ("weak", "strong")
         }
         figure = plots.lines(lines, "grid size", "CPU-seconds to the threshold", marker="o")
-        write_atomically(out / "scaling.svg", figure.encode())
+        write_atomically(out / "scaling.svg", as_file(figure))
         parts = [
             html.section("Time to three thresholds", html.paragraph(results["note"]), html.figure(figure)),
             html.section("Numbers", html.table(HEADINGS, _rows(results))),
