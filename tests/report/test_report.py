@@ -15,8 +15,8 @@ from comity.core import palette
 from comity.evaluate.comparison import scores
 from comity.evaluate.curves import Curve, learning_curve
 from comity.report import html, plots
-from comity.report.sweep import sweep_verdict
 from comity.report.svg import as_file
+from comity.report.sweep import sweep_verdict
 from comity.report.verdicts import words
 
 TRAIN = shlex.split(
