@@ -1,7 +1,7 @@
 // Elements, requests and numbers. Text from files becomes text nodes only, never markup.
 
 export function h(tag, attributes = {}, ...children) {
-  const svg = ["svg", "path", "circle", "line", "text", "polygon", "polyline", "g", "title"].includes(tag);
+  const svg = ["svg", "path", "circle", "line", "text", "polygon", "polyline", "g", "title", "rect"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;

@@ -20,23 +20,30 @@ export async function play(place, parameters) {
     const person = h("input", { id: "person", maxlength: 60, placeholder: "optional", value: localStorage.getItem("comity-person") || "" });
     const horizon = h("input", { id: "horizon", type: "number", min: 1, max: 1000, value: about.horizon || "" });
     const hidden = h("input", { id: "hidden", type: "checkbox" });
+    const room = h("input", { id: "room", type: "checkbox" });
+    const remember = h("input", { id: "remember", type: "checkbox" });
+    const pairs = about.seats.length === 2 && seats.length === 2;
     const button = h("button", { class: "main", id: "begin", type: "button", disabled: !index.token }, "Begin");
     button.addEventListener("click", async () => {
       leave(); button.disabled = true;
       localStorage.setItem("comity-person", person.value);
-      replace(board, h("p", { class: "note" }, "The game is being set up."));
-      const players = hidden.checked ? candidates(about) : [opponent.querySelector("select").value];
+      replace(board, h("p", { class: "note" }, room.checked ? "Somebody is being found." : "The game is being set up."));
+      const players = hidden.checked || room.checked ? candidates(about) : [opponent.querySelector("select").value];
       try {
-        const body = { game, players, seat: Number(seat.value), person: person.value, hidden: hidden.checked };
+        const body = { game, players, seat: Number(seat.value), person: person.value, hidden: hidden.checked,
+          room: room.checked, remember: remember.checked };
         if (Number(horizon.value)) body.horizon = Number(horizon.value);
-        leave = table_of(board, await post("/api/play", body), index);
+        leave = table_of(board, await post("/api/play", body));
         board.scrollIntoView({ block: "start" });
       } catch (error) { replace(board, problem(error)); }
       button.disabled = false;
     });
     return [h("p", { class: "note" }, about.about), h("div", { class: "form" }, opponent,
       h("label", {}, "your seat", seat), h("label", {}, "steps", horizon), h("label", {}, "your name", person),
-      h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess")), h("div", { class: "bar" }, button)];
+      h("label", { class: "check" }, remember, "it begins with what it remembers of me"),
+      h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess"),
+      pairs ? h("label", { class: "check" }, room, "nor whether it is a person") : null), h("div", { class: "bar" }, button),
+      pairs ? h("p", { class: "note" }, "Whoever asks for a game in which the other may be a person waits a few seconds. Those who wait then are paired or given a player, by the toss of a coin.") : null];
   });
   return () => leave();
 }
@@ -46,15 +53,24 @@ function candidates(about) {
   return [...Object.keys(about.scripted).filter((name) => name !== "memory-one").slice(0, 6), ...zoo];
 }
 
-function table_of(place, first, index) {
-  let data = first, busy = false;
+function table_of(place, first) {
+  let data = first, busy = false, left = false;
   const image = h("img", { alt: "", id: "frame" }), moves = h("div"), side = h("div"), top = h("div"), message = h("div", { role: "status" });
   replace(place, h("div", { class: "two" }, h("div", {}, top, h("div", { class: "stage" }, image), moves, message), side));
   const send = async (body) => {
     if (busy) return;
     busy = true;
-    try { data = await post(`/api/play/${data.id}`, body); replace(message); draw(); }
-    catch (error) { replace(message, problem(error)); }
+    try {
+      data = await post(`/api/play/${data.id}`, body);
+      replace(message);
+      while (data.waits && place.isConnected && !left) {
+        replace(message, h("p", { class: "note" }, "The other is thinking."));
+        await new Promise((done) => { setTimeout(done, 300); });
+        data = await get(`/api/play/${data.id}`);
+      }
+      replace(message);
+      if (!left) draw();
+    } catch (error) { replace(message, problem(error)); }
     busy = false;
   };
   const act = (action) => { if (!data.over) send({ action }); };
@@ -76,7 +92,7 @@ function table_of(place, first, index) {
       h("span", { class: "dot", style: { background: data.colours[i] } }), i === data.seat ? `you (${seat})` : data.players[i] || seat), h("b", {}, number(moment.total[i], 2)))),
       h("div", {}, h("span", {}, "step"), h("b", {}, `${step} / ${data.horizon}`))));
     replace(moves, data.over ? ending() : data.space.kind === "choice" ? buttons() : sliders());
-    replace(side, tendencies(data), history(data), past(index, data),
+    replace(side, tendencies(data), record(data), history(data),
       step && !data.over ? h("div", { class: "bar" }, h("button", { type: "button", id: "save", onclick: () => send({ save: true }) }, "Save what was played so far")) : null,
       data.saved && !data.over ? h("p", { class: "note" }, `Saved to ${data.saved}.`) : null);
     if (step) say(`step ${step}: ${data.seats.map((seat, i) => `${i === data.seat ? "you" : seat} ${moment.actions[i] ?? "waits"} ${number(moment.reward[i], 2)}`).join(", ")}`);
@@ -109,15 +125,19 @@ function table_of(place, first, index) {
       data.saved ? h("p", { class: "note" }, "Saved to ", h("a", { href: link("played", { path: data.saved }) }, data.saved), ".") : null);
   }
   draw();
-  return () => document.removeEventListener("keydown", keys);
+  return () => { left = true; document.removeEventListener("keydown", keys); };
 }
 
 function tendencies(data) {
   const known = data.tendencies.filter((one) => one.facts.length);
   if (!known.length) return null;
   return [h("h2", {}, "What they tend to do"), known.slice(0, 8).map((one) => [h("h3", {}, data.hidden && !data.over ? one.name : `${one.name}: ${one.player}`),
-    one.facts.slice(0, 8).map((fact) => h("div", { class: "meter" }, h("span", {}, fact.name),
-      h("meter", { min: 0, max: 1, value: fact.share, "aria-label": fact.name }), h("span", {}, `${Math.round(fact.share * 100)}%`)))])];
+    one.facts.slice(0, 8).map((fact) => meter(fact))])];
+}
+
+function meter(fact) {
+  return h("div", { class: "meter" }, h("span", {}, fact.name),
+    h("meter", { min: 0, max: 1, value: fact.share, "aria-label": fact.name }), h("span", {}, `${Math.round(fact.share * 100)}%`));
 }
 
 function history(data) {
@@ -134,13 +154,13 @@ function tint(colour, reward) {
   return `rgb(${rgb.map((c) => Math.round(255 + share * (c - 255))).join(",")})`;
 }
 
-function past(index, data) {
-  const me = data.players[data.seat], others = data.players.filter((_, i) => i !== data.seat);
-  const plays = index.entries.filter((entry) => entry.kind === "play" && entry.game === data.game && entry.over
-    && entry.players[entry.seat] === me && !data.hidden && entry.players.some((name) => others.includes(name)));
-  if (!plays.length) return null;
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-  return h("p", { class: "note" }, `${me} played this ${plays.length} time${plays.length > 1 ? "s" : ""} before against them and earned ${number(mean(plays.map((entry) => entry.total[entry.seat])), 2)} on average.`);
+function record(data) {
+  const known = data.record;
+  if (!known) return data.remembers ? h("p", { class: "note" }, "It remembers your last game.") : null;
+  const who = data.players.find((_, i) => i !== data.seat);
+  return [h("h2", {}, "Before"), h("p", { class: "note" }, `${data.players[data.seat]} met ${who} in ${known.games} ${known.games > 1 ? "games" : "game"} and earned ${number(known.own, 2)} a game; it earned ${number(known.other, 2)}.`,
+    data.remembers ? " It remembers the last one." : ""),
+    known.facts.slice(0, 6).map((fact) => meter(fact))];
 }
 
 export async function played(place, parameters) {
