@@ -74,9 +74,8 @@ class Session:
             seated = dict(zip(others, chosen, strict=True))
             self._sources = dict(zip(others, labels, strict=True))
         known = table.memories or {}
-        memories = {
-            seat: known[self._memory_name(seat)] for seat in others if self._memory_name(seat) in known
-        }
+        names = {seat: self._memory_name(seat) for seat in others}
+        memories = {seat: known[name] for seat, name in names.items() if name in known}
         self.remembers = bool(memories)
         players = tuple(seated.get(seat) for seat in range(count))
         self._episode = Episode(game, players, jax.random.key(table.seed), memories=memories)

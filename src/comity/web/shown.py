@@ -9,6 +9,7 @@ from comity.core import palette
 from comity.evaluate.groups import differences, flat_settings
 from comity.evaluate.league import read_league
 from comity.evaluate.standing import standings
+from comity.report.analysis import analyse
 from comity.web.catalogue import read_object
 from comity.web.curves import AXES, LoggedRun, curves
 from comity.web.live import MOST_VIEWERS, files_signature
@@ -16,6 +17,7 @@ from comity.web.replies import BadRequestError, reply
 from comity.web.state import State
 
 MOST_RUNS = 64  # in one picture
+MOST_ANALYSED = 40  # players of a league
 
 
 async def index(request: Request) -> Response:
@@ -99,6 +101,19 @@ async def league(request: Request) -> Response:
         return {**found.to_data(), "standings": rows, "sources": sources(found.players, runs)}
 
     return reply(await state.threads.run("files", read))
+
+
+async def analysis(request: Request) -> Response:
+    """What game theory says of a league: as `comity analyse` has it."""
+    state: State = request.app.state.comity
+
+    def read() -> dict[str, Any]:
+        found = read_league(state.root.find(request.query_params.get("path", "")))
+        if not 2 <= len(found.players) <= MOST_ANALYSED:
+            raise BadRequestError(f"Leagues of 2 to {MOST_ANALYSED} players are analysed here.")
+        return {"players": list(found.players), **analyse(found)}
+
+    return reply(await state.threads.run("games", read))
 
 
 def sources(players: tuple[str, ...], runs: set[str]) -> dict[str, str]:

@@ -189,7 +189,7 @@ class ShapingAgent(Agent):
         others, pasts, _ = self._shaping(state, batch, read, values)
         nobody = jnp.zeros((0, *own.shape), own.dtype)
         advantages = jnp.stack([other.advantage for other in others]) if others else nobody
-        value = values.value[:, jnp.asarray(self.opponent_values.places(batch)), :, 0]
+        value = values.value[..., 0][:, jnp.asarray(self.opponent_values.places(batch))]
         advantage = self.shaped_advantages(state, batch, read, values).advantage
         return Explained(value, own, advantages, jnp.stack(pasts) if pasts else nobody, advantage)
 

@@ -22,13 +22,20 @@ export async function play(place, parameters) {
     const hidden = h("input", { id: "hidden", type: "checkbox" });
     const room = h("input", { id: "room", type: "checkbox" });
     const remember = h("input", { id: "remember", type: "checkbox" });
+    const players = [...Object.keys(about.scripted).filter((name) => name !== "memory-one"), ...about.runs, ...about.zoo];
+    const usual = new Set(candidates(about));
+    const boxes = players.map((name) => h("input", { type: "checkbox", value: name, checked: usual.has(name) }));
+    const whom = h("fieldset", { id: "whom", hidden: true }, h("legend", {}, "who it may be"),
+      h("div", { class: "bar tall" }, players.map((name, i) => h("label", {}, boxes[i], name))));
+    const guessing = () => { whom.hidden = !(hidden.checked || room.checked); };
+    hidden.addEventListener("change", guessing); room.addEventListener("change", guessing);
     const pairs = about.seats.length === 2 && seats.length === 2;
     const button = h("button", { class: "main", id: "begin", type: "button", disabled: !index.token }, "Begin");
     button.addEventListener("click", async () => {
       leave(); button.disabled = true;
       localStorage.setItem("comity-person", person.value);
       replace(board, h("p", { class: "note" }, room.checked ? "Somebody is being found." : "The game is being set up."));
-      const players = hidden.checked || room.checked ? candidates(about) : [opponent.querySelector("select").value];
+      const players = hidden.checked || room.checked ? boxes.filter((box) => box.checked).map((box) => box.value) : [opponent.querySelector("select").value];
       try {
         const body = { game, players, seat: Number(seat.value), person: person.value, hidden: hidden.checked,
           room: room.checked, remember: remember.checked };
@@ -42,15 +49,16 @@ export async function play(place, parameters) {
       h("label", {}, "your seat", seat), h("label", {}, "steps", horizon), h("label", {}, "your name", person),
       h("label", { class: "check" }, remember, "it begins with what it remembers of me"),
       h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess"),
-      pairs ? h("label", { class: "check" }, room, "nor whether it is a person") : null), h("div", { class: "bar" }, button),
+      pairs ? h("label", { class: "check" }, room, "nor whether it is a person") : null), whom, h("div", { class: "bar" }, button),
       pairs ? h("p", { class: "note" }, "Whoever asks for a game in which the other may be a person waits a few seconds. Those who wait then are paired or given a player, by the toss of a coin.") : null];
   });
   return () => leave();
 }
 
 function candidates(about) {
-  const zoo = ["adalign", "loqa", "ppo"].map((word) => about.zoo.find((name) => name.includes(word))).filter(Boolean);
-  return [...Object.keys(about.scripted).filter((name) => name !== "memory-one").slice(0, 6), ...zoo];
+  const zoo = ["adalign", "ppo"].map((word) => about.zoo.find((name) => name.includes(word))).filter(Boolean);
+  const scripted = Object.keys(about.scripted), first = ["tit-for-tat", "always-defect", "greedy", "sustainable"].filter((name) => scripted.includes(name));
+  return [...(first.length ? first : scripted.slice(0, 2)), ...zoo];
 }
 
 function table_of(place, first) {

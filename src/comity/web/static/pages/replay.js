@@ -101,9 +101,10 @@ export function show(place, data) {
         scrub, count, speed),
       h("p", { class: "note" }, "Space plays and pauses, the arrow keys step."),
       h("p", {}, "Save as ", ["gif", "webp", "html"].map((kind, i) => [i ? " · " : "",
-        h("a", { href: `/api/replays/${data.id}/export?format=${kind}`, download: `replay.${kind}`, id: `export-${kind}` }, kind === "html" ? "a page" : kind.toUpperCase())]))),
-    h("div", {}, now_table, reasons, h("h2", {}, "Step by step"), h("div", { class: "tall scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { class: "number" }, "step"), data.seats.map((seat) => [h("th", {}, seat), h("th", { class: "number" }, wide ? "" : "reward")]))), steps)))));
+        h("a", { href: `/api/replays/${data.id}/export?format=${kind}`, download: `replay.${kind}`, id: `export-${kind}` }, kind === "html" ? "a page" : kind.toUpperCase())])),
+      h("h2", {}, "Step by step"), h("div", { class: "tall scroll" }, h("table", {},
+        h("thead", {}, h("tr", {}, h("th", { class: "number" }, "step"), data.seats.map((seat) => [h("th", {}, seat), h("th", { class: "number" }, wide ? "" : "reward")]))), steps))),
+    h("div", {}, now_table, reasons)));
   go(0);
   say(`A replay of ${last} steps.`);
   return () => { pause(); document.removeEventListener("keydown", keys); };
