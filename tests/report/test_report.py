@@ -13,6 +13,7 @@ from comity.cli import run as comity
 from comity.core import palette
 from comity.evaluate.curves import Curve, learning_curve
 from comity.report import html, plots
+from comity.report.sorting import SORT
 from comity.report.verdicts import words
 
 TRAIN = shlex.split(
@@ -68,7 +69,8 @@ class Loads(HTMLParser):
 
 def check_page(text: str) -> str:
     loads = Loads()
-    loads.feed(text)
+    assert text.count("<script") == 1
+    loads.feed(text.replace(f"<script>{SORT}</script>", ""))  # the one script that pages have
     loads.close()
     assert loads.found == []
     assert loads.open == []

@@ -19,7 +19,12 @@ import pytest
 
 from tests.web.folder import NASTY, make_folder
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",

@@ -195,6 +195,9 @@ def test_a_job_is_cancelled(owner: TestClient) -> None:
     assert job["status"] == "running"
     assert post(owner, f"/api/jobs/{job['id']}/cancel")["status"] in ("cancelling", "cancelled")
     deadline = time.monotonic() + 25
-    while owner.get("/api/jobs").json()[0]["status"] in ("running", "cancelling") and time.monotonic() < deadline:
+    while (
+        owner.get("/api/jobs").json()[0]["status"] in ("running", "cancelling")
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.1)
     assert owner.get("/api/jobs").json()[0]["status"] == "cancelled"

@@ -70,6 +70,7 @@ ROUTES = [
     Route("/api/run", shown.run),
     Route("/api/curves", shown.curve),
     Route("/api/league", shown.league),
+    Route("/api/population", shown.population),
     Route("/api/league/analysis", shown.analysis),
     Route("/api/live", shown.live),
     Route("/api/replays", done.make_replay, methods=["POST"]),

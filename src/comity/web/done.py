@@ -108,7 +108,10 @@ async def _shown(state: State, name: str) -> Response:
             shown = session.state(seat)
         others = [own for i, own in enumerate(shown["players"]) if i != seat and own != UNKNOWN]
         person = session.table.seats[seat]
-        known = record(state.root, state.catalogue, person, session.game_name, others[0]) if others else None
+        known = None
+        if others and person:
+            game, own = session.game_name, session.saved
+            known = record(state.root, state.catalogue, person, game, others[0], own)
         return {"id": name, **shown, "record": known}
 
     return reply(await state.threads.run("games", read))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,12 @@ class Jobs:
                     raise unknown_name("player", player[:100], scripted_names(family)) from None
                 if player.startswith("-") or "=" in player:
                     raise ComityError(f"{player[:100]!r} cannot be named here.")
-        arguments = ["league", game, *players, "--json", out]
+        last = Counter(Path(player).name for player in players if not player.startswith(PREFIX))
+        named = [
+            f"{player.replace('/', '-')}={player}" if last[Path(player).name] > 1 else player
+            for player in players
+        ]
+        arguments = ["league", game, *named, "--json", out]
         for name, low, high in (("episodes", 1, 100_000), ("seed", 0, 2**31 - 1)):
             if (number := whole_of(request, name, None, low, high)) is not None:
                 arguments += [f"--{name}", str(number)]

@@ -132,10 +132,13 @@ class Casting:
         """What can be said of a game before it is played: its seats, and who plays in it."""
         game = self.game(source)
         name = game_data(game)["name"]
+        text = " ".join((type(game).__doc__ or "").split("\n\n")[0].split())
+        if ":math:" in text or not text:
+            text = GAMES.rows()[name].summary if name in GAMES else ""
         runs = [entry for entry in self._catalogue.entries() if entry["kind"] == "run"]
         return {
             "name": source,
-            "about": " ".join((type(game).__doc__ or "").split("\n\n")[0].split()),
+            "about": text,
             "horizon": game.horizon,
             "seats": [{"name": seat.name, "playable": _playable(seat)} for seat in game.seats],
             "scripted": scripted_names(game.family),

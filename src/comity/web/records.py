@@ -8,12 +8,18 @@ from comity.web.places import Root
 MOST_FILES = 200  # that are read, the newest
 
 
-def record(root: Root, catalogue: Catalogue, person: str, game: str, opponent: str) -> dict[str, Any] | None:
-    """How a person did against an opponent in a game so far, and what the opponent did; None if never."""
+def record(
+    root: Root, catalogue: Catalogue, person: str, game: str, opponent: str, but: str | None = None
+) -> dict[str, Any] | None:
+    """How a person did against an opponent in a game so far, and what the opponent did; None if never.
+
+    `but` is a file that does not count: that of the game under way.
+    """
     entries = [
         entry
         for entry in catalogue.entries()
         if entry["kind"] == "play" and entry["game"] == game and opponent in entry["players"]
+        if entry["path"] != but
     ]
     games, own, other = 0, 0.0, 0.0
     facts: dict[str, list[float]] = {}

@@ -145,12 +145,13 @@ class Session:
         return self._past[-1].over or len(self._past) > self._most
 
     def replay(self, viewer: int | None = None) -> Replay:
-        """What was played so far, as far as it is shown; before the end no `viewer` is told who is hidden."""
+        """What was played so far; a `viewer` is told who is hidden once the game is over and they guessed."""
         game, names = self._episode.game, []
         hides = self.table.hidden and viewer is not None
+        told = self.over and viewer in self.guesses
         for seat in range(len(game.seats)):
             person = self.table.seats.get(seat)
-            if hides and seat != viewer and not self.over:
+            if hides and seat != viewer and not told:
                 names.append(UNKNOWN)
             elif hides and seat != viewer and person is not None:
                 names.append(PERSON)

@@ -13,6 +13,8 @@ from comity.report.analysis import analyse
 from comity.web.catalogue import read_object
 from comity.web.curves import AXES, LoggedRun, curves
 from comity.web.live import MOST_VIEWERS, files_signature
+from comity.web.places import OutsideError
+from comity.web.population import read_population
 from comity.web.replies import BadRequestError, reply
 from comity.web.state import State
 
@@ -98,7 +100,23 @@ async def league(request: Request) -> Response:
         found = read_league(path)
         runs = {entry["path"] for entry in state.catalogue.entries() if entry["kind"] == "run"}
         rows = [{**row._asdict(), "secured": row.secured} for row in standings(found)]
-        return {**found.to_data(), "standings": rows, "sources": sources(found.players, runs)}
+        given = {name: found.sources.get(name, name) for name in found.players}
+        return {**found.to_data(), "standings": rows, "sources": sources(given, runs)}
+
+    return reply(await state.threads.run("files", read))
+
+
+async def population(request: Request) -> Response:
+    """Who descends from whom in a population."""
+    state: State = request.app.state.comity
+
+    def read() -> dict[str, Any]:
+        path = state.root.find(request.query_params.get("path", ""))
+        runs = {entry["path"] for entry in state.catalogue.entries() if entry["kind"] == "run"}
+        found = read_population(read_object(path), state.root.name(path.parent), runs)
+        if found is None:
+            raise OutsideError
+        return found
 
     return reply(await state.threads.run("files", read))
 
@@ -116,13 +134,17 @@ async def analysis(request: Request) -> Response:
     return reply(await state.threads.run("games", read))
 
 
-def sources(players: tuple[str, ...], runs: set[str]) -> dict[str, str]:
-    """Where each player of a league is, by its name: itself, or the one run that is called so."""
+def sources(given: dict[str, str], runs: set[str]) -> dict[str, str]:
+    """Where each player of a league is in this folder, from where it was when the league was played.
+
+    A run by its path, from whatever folder that was named; of a folder of seeds the first; else as it was.
+    """
     found = {}
-    for player in players:
-        named = [run for run in runs if run == player or run.endswith(f"/{player}")]
-        seeds = sorted(run for run in runs if run.startswith(f"{player}/") or f"/{player}/" in run)
-        found[player] = (named or seeds or [player])[0]
+    for player, source in given.items():
+        path = source.strip("./")
+        named = [run for run in runs if f"/{path}".endswith(f"/{run}") or f"/{run}".endswith(f"/{path}")]
+        seeds = [run for run in sorted(runs) if f"/{path}/" in f"/{run}"]
+        found[player] = (sorted(named, key=len)[-1:] or seeds or [source])[0]
     return found
 
 

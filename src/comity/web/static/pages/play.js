@@ -45,12 +45,20 @@ export async function play(place, parameters) {
       } catch (error) { replace(board, problem(error)); }
       button.disabled = false;
     });
+    const command = h("div", { class: "command", id: "command" });
+    const write = () => {
+      const own = ["comity play", game, opponent.querySelector("select").value, seat.value === "0" ? "" : `--seat ${seat.value}`,
+        horizon.value && Number(horizon.value) !== about.horizon ? `--game.horizon ${horizon.value}` : "", "--save game.json"];
+      command.textContent = own.filter(Boolean).join(" ");
+    };
+    setTimeout(() => { for (const field of form.querySelectorAll("select, input")) field.addEventListener("change", write); write(); });
     return [h("p", { class: "note" }, about.about), h("div", { class: "form" }, opponent,
       h("label", {}, "your seat", seat), h("label", {}, "steps", horizon), h("label", {}, "your name", person),
       h("label", { class: "check" }, remember, "it begins with what it remembers of me"),
       h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess"),
       pairs ? h("label", { class: "check" }, room, "nor whether it is a person") : null), whom, h("div", { class: "bar" }, button),
-      pairs ? h("p", { class: "note" }, "Whoever asks for a game in which the other may be a person waits a few seconds. Those who wait then are paired or given a player, by the toss of a coin.") : null];
+      pairs ? h("p", { class: "note" }, "Whoever asks for a game in which the other may be a person waits a few seconds. Those who wait then are paired or given a player, by the toss of a coin.") : null,
+      h("details", {}, h("summary", {}, "The same in the terminal"), command)];
   });
   return () => leave();
 }
@@ -127,10 +135,11 @@ function table_of(place, first) {
     const words = !others.length ? "" : own > best + 1e-6 ? "You earned more than anybody else." : own < best - 1e-6 ? "Somebody earned more than you." : "You earned the same.";
     const who = data.players.filter((_, i) => i !== data.seat)[0];
     return h("div", { class: "panel", id: "ending" }, h("h2", {}, "The game is over"), h("p", {}, `You earned ${number(own, 2)}. ${words}`),
-      data.hidden && !data.guess ? h("div", { class: "moves" }, h("p", {}, "Who was it?"), data.candidates.map((name) =>
-        h("button", { type: "button", onclick: () => send({ guess: name }) }, name))) : null,
-      data.hidden && data.guess ? h("p", {}, data.guess === who ? `Right, it was ${who}.` : `It was ${who}, and you guessed ${data.guess}.`) : null,
-      data.saved ? h("p", { class: "note" }, "Saved to ", h("a", { href: link("played", { path: data.saved }) }, data.saved), ".") : null);
+      data.hidden && data.guess === null ? h("div", { class: "moves" }, h("p", {}, "Who was it?"), data.candidates.map((name) =>
+        h("button", { type: "button", class: "guess", onclick: () => send({ guess: name }) }, name)),
+        h("button", { type: "button", onclick: () => send({ guess: "" }) }, "I do not know")) : null,
+      data.hidden && data.guess !== null ? h("p", { id: "told" }, data.guess === who ? `Right, it was ${who}.` : data.guess ? `It was ${who}, and you guessed ${data.guess}.` : `It was ${who}.`) : null,
+      data.saved && !(data.hidden && data.guess === null) ? h("p", { class: "note" }, "Saved to ", h("a", { href: link("played", { path: data.saved }) }, data.saved), ".") : null);
   }
   draw();
   return () => { left = true; document.removeEventListener("keydown", keys); };
@@ -139,7 +148,7 @@ function table_of(place, first) {
 function tendencies(data) {
   const known = data.tendencies.filter((one) => one.facts.length);
   if (!known.length) return null;
-  return [h("h2", {}, "What they tend to do"), known.slice(0, 8).map((one) => [h("h3", {}, data.hidden && !data.over ? one.name : `${one.name}: ${one.player}`),
+  return [h("h2", {}, "What they tend to do"), known.slice(0, 8).map((one) => [h("h3", {}, one.player === "?" ? one.name : `${one.name}: ${one.player}`),
     one.facts.slice(0, 8).map((fact) => meter(fact))])];
 }
 
