@@ -22,7 +22,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     """A server whose rooms close soon, and whose players do not pretend to think."""
     monkeypatch.setattr(sessions, "THINKING", (0.0, 0.0))
     app = make_app(tmp_path, TOKEN, ["testserver"])
-    app._app.state.comity.rooms = rooms.Rooms(1.0)  # type: ignore[attr-defined]
+    app.state.rooms = rooms.Rooms(1.0)
     with TestClient(app, headers={"authorization": f"Bearer {TOKEN}"}) as found:
         yield found
 

@@ -116,4 +116,5 @@ def make_app(
     )
     app.state.comity = state
     state.guard = Guard(app, token, hosts, open_on_loopback)
+    state.guard.state = state
     return state.guard

@@ -105,7 +105,7 @@ function table_of(place, first) {
     place.dataset.step = String(step);
     place.dataset.over = String(data.over);
     replace(top, h("div", { class: "score" }, data.seats.map((seat, i) => h("div", {}, h("span", {},
-      h("span", { class: "dot", style: { background: data.colours[i] } }), i === data.seat ? `you (${seat})` : data.players[i] || seat), h("b", {}, number(moment.total[i], 2)))),
+      h("span", { class: "dot", style: { background: data.colours[i] } }), i === data.seat ? `you (${seat})` : data.seats.length > 3 || data.players[i] === "?" ? seat : data.players[i]), h("b", {}, number(moment.total[i], 2)))),
       h("div", {}, h("span", {}, "step"), h("b", {}, `${step} / ${data.horizon}`))));
     replace(moves, data.over ? ending() : data.space.kind === "choice" ? buttons() : sliders());
     replace(side, tendencies(data), record(data), history(data),

@@ -12,7 +12,7 @@ export async function population(place, parameters) {
     const choose = (own) => { chosen = own.name; replace(panel, member(data, own)); say(own.name); panel.focus({ preventScroll: true }); };
     const known = data.members.find((own) => own.name === chosen) || data.members.find((own) => own.name === data.line.at(-1));
     replace(panel, known ? member(data, known) : h("p", { class: "note" }, "No generation has come to its end yet."));
-    replace(shown, h("p", { class: "note" }, `${path}: ${number(data.members.length)} members in ${number(data.generations)} generations; higher is ${data.measure}. The line of the fittest is drawn thick.`),
+    replace(shown, h("p", { class: "note" }, `${path}: ${number(data.members.length)} members in ${number(data.generations)} generations; height is ${data.measure}. The line of the fittest is drawn thick.`),
       h("div", { class: "scroll" }, tree(data, choose)), panel, h("h2", {}, "Generations"), generations(data),
       h("h2", {}, "The line of the fittest"), line(data), h("div", { class: "command" }, `comity lineage ${path.replace(/\/?population\.json$/, "") || "."}`));
   };
