@@ -96,8 +96,11 @@ def test_a_hidden_player_is_told_only_at_the_end(owner: TestClient) -> None:
     assert game["players"][1] == "?"
     assert game["tendencies"][0]["player"] == "?"
     game = post(owner, f"/api/play/{game['id']}", action=0)
-    assert game["players"][1] in kinds
-    assert post(owner, f"/api/play/{game['id']}", guess="tit-for-tat")["guess"] == "tit-for-tat"
+    assert game["over"]
+    assert game["players"][1] == "?"
+    told = post(owner, f"/api/play/{game['id']}", guess="tit-for-tat")
+    assert told["guess"] == "tit-for-tat"
+    assert told["players"][1] in kinds
 
 
 @pytest.mark.parametrize(

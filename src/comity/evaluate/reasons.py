@@ -63,7 +63,7 @@ def explain(learner: Learner, seats: tuple[int, ...], played: Trajectory) -> dic
     """
     try:
         found = learner.agent.explain(learner.state, team_batch(played, seats))
-    except (ComityError, TypeError, ValueError):  # arrays of other shapes than those it was trained on
+    except (ComityError, TypeError, ValueError, LookupError):  # other shapes than those it was trained on
         return {}
     if found is None:
         return {}

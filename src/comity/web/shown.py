@@ -60,6 +60,7 @@ async def run(request: Request) -> Response:
                     "seats": len(own.config["agents"]),
                     "facts": read_object(own.folder / "run.json"),
                     "rows": len(columns.get("iteration", ())),
+                    "checkpoint": any((own.folder / "checkpoints").glob("*.safetensors")),
                     "players": [path.name for path in sorted((own.folder / "players").glob("*.safetensors"))],
                 }
             )

@@ -84,8 +84,8 @@ function facts(about) {
   return [
     h("p", { class: "note" }, [run.facts.status, run.facts.reason, `${number(run.rows)} rows read`,
       run.facts.cpu_seconds ? `${number(run.facts.cpu_seconds, 0)} CPU seconds` : null].filter((x) => typeof x === "string").join(", ")),
-    run.players.length ? h("p", {}, h("a", { href: link("replay", { game: run.path, players: run.path }) }, "Watch its players"),
-      " · ", h("a", { href: link("play", { game: run.path, players: run.path }) }, "Play against them")) : null,
+    h("p", {}, run.players.length || run.checkpoint ? h("a", { href: link("replay", { game: run.path, players: run.path, go: 1 }) }, "Watch its players, and why they act as they do") : null,
+      run.players.length ? [" · ", h("a", { href: link("play", { game: run.path, players: run.path }) }, "Play against them")] : null),
     typeof command === "string" ? h("div", { class: "command" }, command) : null,
   ];
 }
