@@ -44,9 +44,10 @@ $(VENV)/.web: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[ui,web-tests]"
 	touch $@
 
-# Chromium is the system's: apt-get install chromium, or CHROMIUM=PATH. Without it the tests are skipped.
-test-web: $(VENV)/.web ## the browser application in headless Chromium
-	$(BIN)/python -m pytest -m web tests/web
+# Chromium is the system's, or CHROMIUM=PATH. Where it can be neither found nor installed, the tests are skipped.
+test-web: $(VENV)/.web ## the browser application in headless Chromium, which is installed if that can be done
+	sh tests/web/get_chromium.sh
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -rs -m web tests/web
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

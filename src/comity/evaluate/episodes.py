@@ -63,7 +63,7 @@ def _play(
         ) -> tuple[tuple[PyTree, ...], tuple[PyTree, ...]]:
             state, obs, memory, over = carry
             own_key = jax.random.fold_in(step_key, time)
-            actions, memory, after, answer = step_episode(game, occupants, state, obs, memory, {}, own_key)
+            actions, memory, _, after, answer = step_episode(game, occupants, state, obs, memory, {}, own_key)
             weight = (~over).astype(jnp.float32)
             chosen = jax.vmap(game.cooperation)(
                 jax.vmap(game.view)(state), actions, jax.vmap(game.view)(after)

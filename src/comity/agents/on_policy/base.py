@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.on_policy.acting import Acting, ActingAgent
-from comity.core.agent import Context, Metrics
+from comity.core.agent import Context, Explained, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
 from comity.core.game import GameSpec, Seat
@@ -151,6 +151,13 @@ class ActorCriticAgent(ActingAgent):
             return after
         waiting = self.observe(before, batch)
         return jax.tree.map(lambda x, y: jnp.where(context.progress >= first, x, y), after, waiting)
+
+    def explain(self, state: LearnerState, batch: TeamBatch) -> Explained:
+        read = self.critic_batch(state, batch)
+        values = self.values(state.critic, state.policy, read)
+        own = self.own_advantages(values, read, batch)
+        nobody = jnp.zeros((0, *own.shape), own.dtype)
+        return Explained(values.value[..., 0], own, nobody, nobody, own)
 
     def pace_metrics(self, state: LearnerState, context: Context) -> Metrics:
         """The learning rate of the policy's next step, and the spread of continuous actions."""
