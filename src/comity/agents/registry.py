@@ -86,6 +86,9 @@ SCRIPTED = {
             "win-stay-lose-shift": Row(f"{_MEMORY}:WinStayLoseShift", "changes its move after a defection"),
             "extortioner": Row(f"{_MEMORY}:Extortioner", "zero-determinant: takes a multiple of the surplus"),
             "memory-one": Row(f"{_MEMORY}:MemoryOne", "any five probabilities of cooperation"),
+            "stranger": Row(
+                "comity.agents.scripted.matrix_strangers:MatrixStranger", "in each episode another character"
+            ),
         },
     ),
     "coin": Registry(
