@@ -35,7 +35,7 @@ class Occupant(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Who of a pool sits in some seats: `member[g]` in group g, -1 where it is the present self of the team."""
+    """Who of a pool sits in some seats: `member[g]` in group g, -1 where it is the team's present self."""
 
     seats: tuple[int, ...]
     team: int
@@ -65,7 +65,11 @@ class Matchmaker(eqx.Module):
         """An empty pool for teams whose policies have these shapes."""
 
     def observe(
-        self, pool: PyTree, lineups: tuple[Lineup, ...], teams: tuple[Team, ...], played: tuple[Trajectory, ...]
+        self,
+        pool: PyTree,
+        lineups: tuple[Lineup, ...],
+        teams: tuple[Team, ...],
+        played: tuple[Trajectory, ...],
     ) -> PyTree:
         """The pool after what was played in these lineups; by default as it is."""
         return pool

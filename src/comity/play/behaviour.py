@@ -34,9 +34,10 @@ def behaviour_along(
         carry: PyTree, inputs: tuple[PyTree, Bool[Array, " game"], Key]
     ) -> tuple[PyTree, Float[Array, "game numbers"]]:
         seen, reset, step_key = inputs
-        start = agent.initial_carry(params)
         carry = jax.tree.map(
-            lambda new, old: jnp.where(reset.reshape(reset.shape + (1,) * (old.ndim - 1)), new, old), start, carry
+            lambda new, old: jnp.where(reset.reshape(reset.shape + (1,) * (old.ndim - 1)), new, old),
+            first,
+            carry,
         )
         keys = jax.random.split(step_key, reset.shape[0])
         if isinstance(action, Discrete):
@@ -48,9 +49,7 @@ def behaviour_along(
         return after, done.reshape((reset.shape[0], -1)).astype(jnp.float32)
 
     games = resets.shape[1]
-    first = jax.tree.map(
-        lambda x: jnp.broadcast_to(x, (games, *jnp.shape(x))), agent.initial_carry(params)
-    )
+    first = jax.tree.map(lambda x: jnp.broadcast_to(x, (games, *jnp.shape(x))), agent.initial_carry(params))
     keys = jax.random.split(key, resets.shape[0])
     return jax.lax.scan(step, first, (obs, resets, keys))[1]
 

@@ -44,7 +44,9 @@ def fixed_player(source: str, spec: GameSpec, seat: int) -> Player:
         name, *settings = source.split(",")
         pairs = [setting.partition("=") for setting in settings]
         if not all(equals for _, equals, _ in pairs):
-            raise bad_value("players", source, "a player, with settings as in generous-tit-for-tat,generosity=0.1")
+            raise bad_value(
+                "players", source, "a player, with settings as in generous-tit-for-tat,generosity=0.1"
+            )
         data = {field.replace("-", "_"): _value(value) for field, _, value in pairs}
         agent = agent_from_data({"name": name, **data}, spec.family, source)
         if agent.learns:

@@ -1,7 +1,8 @@
 """Strangers in repeated games of two actions: in each episode another character, drawn anew.
 
 What an agent meets that knows nobody: players of one-step memory with any probabilities, cycles, grim and
-patient ones, probers, tit-for-tat and its kin, extortioners, and simple learners; most with hands that tremble.
+patient ones, probers, tit-for-tat and its kin, extortioners, and simple learners; most with hands that
+tremble.
 """
 
 from typing import NamedTuple
@@ -88,7 +89,7 @@ class MatrixStranger(MemoryStrategy):
         who = jax.tree.map(lambda a, b: jnp.where(first, a, b), new, carry.character)
         outcome = _outcome(params, obs)
         insulted = ~params.others[obs]
-        insults = carry.insults + insulted
+        insults = carry.insults + insulted.astype(jnp.int32)
         in_a_row = jnp.where(insulted, carry.in_a_row + 1, 0)
         values = jnp.where(first, carry.values, _learned(carry, outcome, who.rate))
         draws = jax.random.uniform(act_key, (3,))
@@ -124,7 +125,9 @@ class MatrixStranger(MemoryStrategy):
             jax.random.bernoulli(keys[2], 0.5, (LONGEST_CYCLE,)).astype(jnp.int32),
             jax.random.randint(keys[3], (), 1, LONGEST_CYCLE + 1),
             jax.random.randint(keys[4], (), 0, 4),
-            jnp.where(jax.random.uniform(keys[5]) < self.prober_share, 0.3 * jax.random.uniform(keys[6]), 0.0),
+            jnp.where(
+                jax.random.uniform(keys[5]) < self.prober_share, 0.3 * jax.random.uniform(keys[6]), 0.0
+            ),
             self.most_slip * jax.random.uniform(keys[7]),
             jax.random.uniform(keys[8], minval=0.1, maxval=0.6),
             jax.random.uniform(keys[9], minval=0.02, maxval=0.2),
@@ -138,7 +141,7 @@ class MatrixStranger(MemoryStrategy):
         certain = jax.random.uniform(keys[2], (OUTCOMES,)) < 0.5
         anything = jnp.where(certain, jnp.round(anything), anything)
         factor = 1.0 + 3.0 * jax.random.uniform(keys[3])
-        surplus = 1.0 + jax.random.randint(keys[4], (), 0, 2)  # (R - P) / (P - S): 1 or 2; T - P is twice R - P
+        surplus = 1.0 + jax.random.bernoulli(keys[4]).astype(jnp.float32)  # (R - P) / (P - S)
         phi = jax.random.uniform(keys[5], minval=0.3) / (1.0 + 2.0 * surplus * factor)
         extortion = jnp.stack(
             [
@@ -160,7 +163,9 @@ def _outcome(params: Reading, obs: PyTree) -> Int[Array, ""]:
     return jnp.where(params.start[obs], 0, last)
 
 
-def _learned(carry: Stranger, outcome: Int[Array, ""], rate: Float[Array, ""]) -> Float[Array, "outcome action"]:
+def _learned(
+    carry: Stranger, outcome: Int[Array, ""], rate: Float[Array, ""]
+) -> Float[Array, "outcome action"]:
     """Q-learning on what the two did last, discounted by .9."""
     earned = jnp.asarray(WORTH)[jnp.maximum(outcome - 1, 0)]
     place = (carry.last, carry.action)

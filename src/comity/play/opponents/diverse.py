@@ -13,7 +13,7 @@ from comity.core.game import GameSpec
 from comity.core.matchmaker import Team
 from comity.play.behaviour import behaviour_along, check_behaviour, distances
 from comity.play.opponents.rated import RatedPool, RatedSelves
-from comity.play.opponents.seating import Seating
+from comity.play.opponents.seating import Seating, check_opponents
 
 
 class Differences(NamedTuple):
@@ -37,7 +37,7 @@ class Diverse(RatedSelves):
         require(self.probes >= 1, "probes", self.probes, "at least 1")
 
     def check(self, spec: GameSpec, seating: Seating, batch: int) -> None:
-        super().check(spec, seating, batch)
+        check_opponents(spec, seating, batch, self.groups, self.learning_seats)
         require(self.probes <= batch, "probes", self.probes, f"at most the batch of {batch}")
         for seats in seating:
             check_behaviour(spec.seats[seats[0]].action)
@@ -48,7 +48,7 @@ class Diverse(RatedSelves):
         first_key, tie_key = jax.random.split(key)
         weights = jnp.where(filled, 0.0, -jnp.inf)
         # Ties, as between equal policies, are broken by a little chance.
-        distance = pool.notes.distance[team] + 1e-6 * jax.random.uniform(tie_key, (self.capacity,))
+        distance = pool.notes.distance[team] + 1e-6 * jax.random.uniform(tie_key, (self.capacity,) * 2)
         first = jax.random.categorical(first_key, weights)
 
         def add(nearest: Float[Array, " capacity"], _: None) -> tuple[Array, Array]:
@@ -75,9 +75,7 @@ class Diverse(RatedSelves):
         distance = jax.lax.cond(due, measure, lambda: pool.notes.distance)
         return Differences(distance, pool.stored)
 
-    def _distances(
-        self, team: Team, past: PyTree, played: Trajectory
-    ) -> Float[Array, "capacity capacity"]:
+    def _distances(self, team: Team, past: PyTree, played: Trajectory) -> Float[Array, "capacity capacity"]:
         """Between all past selves of a team, along what its first seat saw."""
         assert team.spec is not None
         action = team.spec.seats[team.seats[0]].action

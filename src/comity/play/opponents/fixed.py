@@ -76,7 +76,9 @@ class FixedPlayers(Matchmaker):
         return pool
 
     def lineups(self, pool: FixedPool, teams: tuple[Team, ...], key: Key) -> tuple[Lineup, ...]:
-        return learner_lineups(teams, self.learning_seats, key, lambda learner: self._draw(pool, teams, learner))
+        return learner_lineups(
+            teams, self.learning_seats, key, lambda learner: self._draw(pool, teams, learner)
+        )
 
     def observe(
         self,

@@ -21,7 +21,7 @@ PRIOR_DRAWS = 1.0  # drawn games with each opponent, before any are played
 
 
 class Ledger(NamedTuple):
-    """Ratings of members of a pool, team by team, of the teams as they are now, and scores against members."""
+    """Ratings of a pool's members, team by team, and of the teams as they are now; scores against members."""
 
     rating: Float[Array, "team member"]
     present: Float[Array, " team"]
@@ -39,7 +39,7 @@ def empty_ledger(teams: int, members: int) -> Ledger:
     return Ledger(nothing[0], jnp.zeros(teams, jnp.float32), nothing, nothing)
 
 
-def expected_score(own: Float[Array, "*any"], other: Float[Array, "*any"]) -> Float[Array, "*any"]:
+def expected_score(own: Float[Array, ""], other: Float[Array, "*others"]) -> Float[Array, "*others"]:
     """The share of games that ratings expect one to win."""
     return 1.0 / (1.0 + 10.0 ** ((other - own) / SCALE))
 

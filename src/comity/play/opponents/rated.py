@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.agent import Agent, Metrics
@@ -94,7 +94,9 @@ class RatedSelves(Matchmaker):
         return RatedPool(past, pool.stored + due.astype(jnp.int32), ledger, pool.notes)
 
     def lineups(self, pool: RatedPool, teams: tuple[Team, ...], key: Key) -> tuple[Lineup, ...]:
-        return learner_lineups(teams, self.learning_seats, key, lambda learner: self._draw(pool, teams, learner))
+        return learner_lineups(
+            teams, self.learning_seats, key, lambda learner: self._draw(pool, teams, learner)
+        )
 
     def observe(
         self,

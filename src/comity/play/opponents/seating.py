@@ -77,12 +77,11 @@ def by_weight(
     """Draws in proportion to weights among those that are there; evenly where all weights are 0."""
     wanted = jnp.where(filled, weights, 0.0)
     total = wanted.sum()
-    shares = jnp.where(total > 0, wanted / jnp.maximum(total, 1e-30), filled / filled.sum())
+    there = filled.astype(jnp.float32)
+    shares = jnp.where(total > 0, wanted / jnp.maximum(total, 1e-30), there / there.sum())
     return systematic(shares, count, key)
 
 
-def with_present(
-    member: Int[Array, " groups"], current_share: float, groups: int
-) -> Int[Array, " groups"]:
+def with_present(member: Int[Array, " groups"], current_share: float, groups: int) -> Int[Array, " groups"]:
     """The draws with the present self (-1) in the first groups, as many as its share of them."""
     return jnp.where(jnp.arange(groups) < round(current_share * groups), -1, member)

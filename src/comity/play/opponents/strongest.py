@@ -27,6 +27,7 @@ class Strongest(RatedSelves):
     ) -> Int[Array, " groups"]:
         rating = jnp.where(filled, pool.ledger.rating[team], -jnp.inf)
         rank = jnp.argsort(jnp.argsort(-rating))  # 0 for the strongest; of equals the earlier place
-        chosen = (rank < self.best) & filled
-        weights = (1.0 - self.all_share) * chosen / chosen.sum() + self.all_share * filled / filled.sum()
+        there = filled.astype(jnp.float32)
+        chosen = jnp.where(rank < self.best, there, 0.0)
+        weights = (1.0 - self.all_share) * chosen / chosen.sum() + self.all_share * there / there.sum()
         return by_weight(weights, filled, self.groups, key)
