@@ -14,7 +14,7 @@ from comity.evaluate.diversity import (
 
 
 def test_who_does_the_opposite_is_at_distance_one() -> None:
-    """Along what they brought about: tit-for-tat is a cooperator among cooperators, a defector among others."""
+    """Along what they brought about; tit-for-tat does as whoever brought it about."""
     game = comity.make_game("prisoners-dilemma", horizon=5)
     names = ["always-cooperate", "always-defect", "tit-for-tat", "always-cooperate"]
     players = [comity.load_player(name, game) for name in names]

@@ -183,7 +183,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_copies_have_all_of_their_parents(trained: Path) -> None:
-    """Parameters, the optimiser's memory and games under way; the settings are those of the parent, perturbed."""
+    """The settings are those of the parent, perturbed, and every copy is of the best of its generation."""
     lineage = read_lineage(trained)
     assert len(lineage.generations) == 3
     by_name = {own.name: own for generation in lineage.generations for own in generation}

@@ -30,8 +30,8 @@ def behaviour_distances(
     """How differently players would act in a seat, along observations that all of them brought about.
 
     Each plays some episodes with itself in all seats; along what the seat saw in these, everybody says what
-    it would do. The distance is the mean total variation of choices, 0 to 1, or for numbers the mean Euclidean
-    distance; it is 0 for networks that do the same by other weights.
+    it would do. The distance is the mean total variation of choices, 0 to 1, or for numbers the mean
+    Euclidean distance; it is 0 for networks that do the same by other weights.
     """
     require(episodes >= 1, "episodes", episodes, "at least 1")
     if game.horizon is None:

@@ -1,7 +1,7 @@
 """Population-based training: settings change while parameters are learned, by what members come to.
 
 1. All members train for `interval` iterations, and are evaluated.
-2. Exploit: members that do badly go on with all that a better one has learned (parameters, optimiser, memory).
+2. Exploit: members that do badly go on with all that a better one has learned, optimiser and memory too.
 3. Explore: their settings are those of the better one, perturbed or drawn anew.
 
 Source: Jaderberg et al., "Population Based Training of Neural Networks", 2017, arXiv:1711.09846.
@@ -43,8 +43,8 @@ from comity.training.run import Run
 class PBT(Population):
     """Members that train side by side, copy each other's parameters and explore settings.
 
-    `tune` names the settings, each as NAME or NAME:LOW:HIGH, of those that are tunable; first values are drawn
-    evenly from the range on a scale of ratios. A generation is a run folder for each member,
+    `tune` names the settings, each as NAME or NAME:LOW:HIGH, of those that are tunable; first values are
+    drawn evenly from the range on a scale of ratios. A generation is a run folder for each member,
     `generation-3/member-2`; who descends from whom is in `population.json`. Members differ in nothing but
     seeds and tunable settings, so that they also train in one program (`--executor vectorised`).
     """
@@ -147,9 +147,10 @@ class PBT(Population):
         present = self._history[-1]
         known = read_lineage(out).generations if (out / FILE).is_file() else ()
         place = len(self._history) - 1
-        if place < len(known) and [own.name for own in known[place]] == [own.name for own in present]:
-            if all(own.fitness is not None for own in known[place]):
-                return list(known[place])
+        before = known[place] if place < len(known) else ()
+        begun = [own._replace(fitness=None, diversity=None) for own in before]
+        if begun == list(present) and all(own.fitness is not None for own in before):
+            return list(before)
         # Settings that vary do not matter to how a player acts: with the same agents it is one program.
         seated = [self._players(run) for run in runs]
         evaluation = self._evaluation
