@@ -1,4 +1,4 @@
-"""`comity analyse LEAGUE.json`: a league as an empirical game; with a game and players, all their profiles."""
+"""`comity analyse LEAGUE.json`: a league as an empirical game, or all profiles of players of a game."""
 
 import json
 from dataclasses import dataclass

@@ -142,8 +142,8 @@ def _policies(words: list[str], game: Environment) -> tuple[dict[str, Player], .
     seats = len(game.seats)
     if len(lists) not in (1, seats):
         raise ComityError(
-            f"The game has {seats} seats and there are players for {len(lists)}: give players for all of them, "
-            f"or for each, with {SEPARATOR} between."
+            f"The game has {seats} seats and there are players for {len(lists)}: give players for all of "
+            f"them, or for each, with {SEPARATOR} between."
         )
     chosen = lists * seats if len(lists) == 1 else lists
     found = []

@@ -2,7 +2,7 @@
 
 For each action a of the leader:
 
-1. Restrict the game to a; the others play the game that is left, in which the leader's payoff is only watched.
+1. Restrict the game to a; the others play the game that is left.
 2. Their answer is a pure equilibrium of it, of several the one that the leader likes best ("strong"); where
    there is none, a mixed one that is found by search.
 
