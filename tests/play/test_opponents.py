@@ -287,3 +287,27 @@ def test_strangers_are_others_in_each_episode() -> None:
     assert (~always & ~never).sum() > 100
     assert (to_kind != to_harsh).any(axis=1).sum() > 100
     assert to_kind.mean() < to_harsh.mean() - 0.1
+
+
+def test_contrite_tit_for_tat_repairs_an_accident_in_one_round() -> None:
+    """Tit-for-tat echoes the same accident for ever; who defects on purpose is punished by both."""
+    game = make_game("prisoners-dilemma", horizon=8)
+
+    def play(name: str, forced: dict[int, int]) -> list[str]:
+        """What two copies do, the first one being made to act otherwise in some rounds."""
+        agent = make_agent(name, game)
+        params = agent.policy(agent.init(KEY, game.spec, (0,)))
+        carries, seen, played = [agent.initial_carry(params)] * 2, [0, 0], []
+        for time in range(6):
+            acts = [agent.act(params, carries[i], jnp.int32(seen[i]), KEY) for i in range(2)]
+            carries = [act.carry for act in acts]
+            done = [int(act.action) for act in acts]
+            done[0] = forced.get(time, done[0])
+            seen = [1 + 2 * done[0] + done[1], 1 + 2 * done[1] + done[0]]
+            played.append("".join("CD"[action] for action in done))
+        return played
+
+    assert play("contrite-tit-for-tat", {1: 1}) == ["CC", "DC", "CD", "CC", "CC", "CC"]
+    assert play("tit-for-tat", {1: 1}) == ["CC", "DC", "CD", "DC", "CD", "DC"]
+    always = dict.fromkeys(range(6), 1)
+    assert play("contrite-tit-for-tat", always) == ["DC", "DD", "DD", "DD", "DD", "DD"]
