@@ -44,7 +44,9 @@ class Diverse(RatedSelves):
 
     def members(
         self, pool: RatedPool, learner: int, team: int, filled: Bool[Array, " capacity"], key: Key
-    ) -> Int[Array, " groups"]:
+    ) -> Int[Array, " drawn"]:
+        if self.drawn == 0:
+            return jnp.zeros(0, jnp.int32)
         first_key, tie_key = jax.random.split(key)
         weights = jnp.where(filled, 0.0, -jnp.inf)
         # Ties, as between equal policies, are broken by a little chance.
@@ -55,7 +57,7 @@ class Diverse(RatedSelves):
             chosen = jnp.argmax(jnp.where(filled, nearest, -1.0))
             return jnp.minimum(nearest, distance[chosen]), chosen
 
-        _, rest = jax.lax.scan(add, distance[first], None, length=self.groups - 1)
+        _, rest = jax.lax.scan(add, distance[first], None, length=self.drawn - 1)
         return jnp.concatenate([first[None], rest]).astype(jnp.int32)
 
     def notes(

@@ -20,6 +20,7 @@ from comity.play.opponents.seating import (
     Draw,
     Seating,
     check_opponents,
+    drawn_groups,
     learner_lineups,
     systematic,
     with_present,
@@ -113,10 +114,10 @@ class FixedPlayers(Matchmaker):
             if self.weighting != "none":
                 weighted = shares * WEIGHTS[self.weighting](pool.ledger.score(learner, other))
                 shares = jnp.where(weighted.sum() > 0, weighted, shares)
-            member = systematic(shares / shares.sum(), self.groups, key)
-            member = with_present(member, self.current_share, self.groups)
+            drawn = drawn_groups(self.groups, self.current_share)
+            member = with_present(systematic(shares / shares.sum(), drawn, key), self.groups)
             everyone = stack(members)
-            drawn = jax.tree.map(lambda x: x[member], everyone)  # the present self is the last one, at -1
-            return crowd, drawn, member
+            met = jax.tree.map(lambda x: x[member], everyone)  # the present self is the last one, at -1
+            return crowd, met, member
 
         return draw

@@ -33,6 +33,6 @@ class Prioritised(RatedSelves):
 
     def members(
         self, pool: RatedPool, learner: int, team: int, filled: Bool[Array, " capacity"], key: Key
-    ) -> Int[Array, " groups"]:
+    ) -> Int[Array, " drawn"]:
         weights = WEIGHTS[self.weighting](pool.ledger.score(learner, team))
-        return by_weight(weights, filled, self.groups, key)
+        return by_weight(weights, filled, self.drawn, key)

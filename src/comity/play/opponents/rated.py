@@ -19,6 +19,7 @@ from comity.play.opponents.seating import (
     Draw,
     Seating,
     check_opponents,
+    drawn_groups,
     learner_lineups,
     with_present,
 )
@@ -62,7 +63,7 @@ class RatedSelves(Matchmaker):
     @abstractmethod
     def members(
         self, pool: RatedPool, learner: int, team: int, filled: Bool[Array, " capacity"], key: Key
-    ) -> Int[Array, " groups"]:
+    ) -> Int[Array, " drawn"]:
         """The past selves of a team that a learner meets, one per group, among those that are `filled`."""
 
     def notes(
@@ -117,6 +118,11 @@ class RatedSelves(Matchmaker):
             found[f"rating_best{name}"] = jnp.max(jnp.where(filled, pool.ledger.rating[team], -jnp.inf))
         return found
 
+    @property
+    def drawn(self) -> int:
+        """In how many groups a past self is drawn."""
+        return drawn_groups(self.groups, self.current_share)
+
     def _filled(self, pool: RatedPool) -> Bool[Array, " capacity"]:
         return jnp.arange(self.capacity) < pool.stored
 
@@ -124,7 +130,7 @@ class RatedSelves(Matchmaker):
         def draw(other: int, seats: tuple[int, ...], key: Key) -> tuple[Agent, PyTree, Array]:
             filled = self._filled(pool)
             member = self.members(pool, learner, other, filled, key)
-            member = with_present(member, self.current_share, self.groups)
+            member = with_present(member, self.groups)
             team = teams[other]
 
             def pick(past: Array, now: Array) -> Array:

@@ -82,6 +82,11 @@ def by_weight(
     return systematic(shares, count, key)
 
 
-def with_present(member: Int[Array, " groups"], current_share: float, groups: int) -> Int[Array, " groups"]:
-    """The draws with the present self (-1) in the first groups, as many as its share of them."""
-    return jnp.where(jnp.arange(groups) < round(current_share * groups), -1, member)
+def drawn_groups(groups: int, current_share: float) -> int:
+    """In how many of the groups somebody is drawn; in the rest the present self sits opposite."""
+    return groups - round(current_share * groups)
+
+
+def with_present(member: Int[Array, " drawn"], groups: int) -> Int[Array, " groups"]:
+    """The draws with the present self (-1) in the groups before them."""
+    return jnp.concatenate([jnp.full(groups - member.shape[0], -1, member.dtype), member])

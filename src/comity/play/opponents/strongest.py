@@ -24,10 +24,10 @@ class Strongest(RatedSelves):
 
     def members(
         self, pool: RatedPool, learner: int, team: int, filled: Bool[Array, " capacity"], key: Key
-    ) -> Int[Array, " groups"]:
+    ) -> Int[Array, " drawn"]:
         rating = jnp.where(filled, pool.ledger.rating[team], -jnp.inf)
         rank = jnp.argsort(jnp.argsort(-rating))  # 0 for the strongest; of equals the earlier place
         there = filled.astype(jnp.float32)
         chosen = jnp.where(rank < self.best, there, 0.0)
         weights = (1.0 - self.all_share) * chosen / chosen.sum() + self.all_share * there / there.sum()
-        return by_weight(weights, filled, self.groups, key)
+        return by_weight(weights, filled, self.drawn, key)
