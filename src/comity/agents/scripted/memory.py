@@ -210,8 +210,9 @@ class Standing(NamedTuple):
 class ContriteTitForTat(MemoryStrategy):
     """Punishes defection unless it was deserved, and takes its own punishment (Sugden, 1986; Boyd, 1989).
 
-    Who cooperates is in good standing; who defects loses it, unless being in good standing it met somebody who
-    was not. An accident is thus repaired by one round of punishment, where tit-for-tat echoes it for ever.
+    Who cooperates is in good standing; who defects loses it, unless it is in good standing itself and met
+    somebody who was not. An accident is thus repaired by one round of punishment, where tit-for-tat echoes it
+    for ever.
     """
 
     def initial_carry(self, params: PyTree) -> Standing:
