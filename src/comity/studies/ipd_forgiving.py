@@ -45,9 +45,9 @@ class IPDForgiving(Study):
     title = "adalign in prisoners-dilemma, among trembling hands and strangers"
     note = (
         f"Payoffs 3, 0, 5, 1 and {ROUNDS} rounds. The largest lead is what the best of all opponents earns "
-        f"per round more than the player, by dynamic programming; kept is what two copies keep of 3 if "
-        f"cooperation slips in {SLIP:.0%} of the cases; repaired is the chance that two copies both cooperate "
-        f"again {REPAIRED_AFTER} rounds after an accident, the least of rounds {', '.join(map(str, ACCIDENTS))}. "
+        f"per round more than the player, by dynamic programming. Kept is what two copies keep of 3 if "
+        f"cooperation slips in {SLIP:.0%} of the cases. Repaired is the chance that both cooperate again "
+        f"{REPAIRED_AFTER} rounds after an accident, the least over accidents in several rounds. "
         f"P(C) after the last joint action is the mean over all that came before it."
     )
     needs = "about a CPU-minute a seed"
