@@ -89,7 +89,8 @@ def test_bayes_by_hand() -> None:
 
 
 def test_a_switch_of_the_opponent_is_noticed() -> None:
-    """Tit-for-tat among cooperators is a cooperator; a defector in its place is known after two steps."""
+    """A defector in the place of tit-for-tat is believed in with .9 after five steps, since another type is
+    as surprised as it is: after one defection .505, then .67, .80, .89, .94."""
     library = {name: comity.load_player(name, GAME) for name in ("tit-for-tat", "always-defect", "random")}
     observations = np.array([[0]] + [[1]] * 9 + [[3]] * 5)  # start, CC ..., then it defects: DC
     actions = np.array([[0]] * 9 + [[1]] * 6)
@@ -99,7 +100,7 @@ def test_a_switch_of_the_opponent_is_noticed() -> None:
     assert followed[9, 0, 0] > 0.95
     assert followed[-1, 0, 1] > 0.95
     noticed = steps_until_noticed(followed, now=1, switched=9)
-    assert noticed.tolist() == [4.0]
+    assert noticed.tolist() == [5.0]
     never = infer_types(likelihood)  # who excludes a switch holds on to what is least surprising in all
     assert np.isinf(steps_until_noticed(never, now=1, switched=9)).all()
 

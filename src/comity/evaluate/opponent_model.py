@@ -1,9 +1,10 @@
 r"""Whom one is facing: models of another player from what it was seen doing.
 
 - Behaviour cloning (`clone`): probabilities of its actions after each of its observations, by counts with a
-  prior of one half each (Krichevsky and Trofimov, 1981). Its log-loss approaches the entropy of what it models.
-- Type inference (`infer_types`): which of some known players it is, by Bayes' rule over the likelihoods of what
-  it did (`likelihoods`, memories following). A player that may be exchanged for another is followed with a
+  prior of one half each (Krichevsky and Trofimov, 1981). Its log-loss approaches the entropy of what it
+  models.
+- Type inference (`infer_types`): which of some known players it is, by Bayes' rule over the likelihoods of
+  what it did (`likelihoods`, memories following). A player that may be exchanged for another is followed with a
   chance of that in every step: with h the hazard and n types,
 
   .. math:: p_{t+1}(i) \propto \Big[(1 - h) p_t(i) + h \tfrac{1}{n}\Big]\, P_i(a_{t+1} | history).
@@ -102,7 +103,7 @@ def infer_types(
     prior: Float[np.ndarray, " type"] | None = None,
     hazard: float = 0.0,
 ) -> Float[np.ndarray, "steps match type"]:
-    """The posterior over types before the first step and after each; `hazard` is the chance of an exchange."""
+    """The posterior over types before the first step and after each; `hazard`: the chance of an exchange."""
     require(0.0 <= hazard < 1.0, "hazard", hazard, "at least 0 and below 1")
     types = likelihood.shape[-1]
     begin = np.full(types, 1.0 / types) if prior is None else np.asarray(prior, np.float64)
@@ -121,7 +122,7 @@ def infer_types(
 def steps_until_noticed(
     posterior: Float[np.ndarray, "steps match type"], now: int, switched: int, sure: float = 0.9
 ) -> Float[np.ndarray, " match"]:
-    """How many steps after `switched` the type `now` is believed in with `sure`; infinite where it never is."""
+    """How many steps after `switched` the type `now` is believed in with `sure`; infinite if never."""
     after = posterior[switched:, :, now] >= sure
     first = after.argmax(axis=0).astype(np.float64)
     return np.where(after.any(axis=0), first, np.inf)
