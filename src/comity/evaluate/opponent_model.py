@@ -4,8 +4,8 @@ r"""Whom one is facing: models of another player from what it was seen doing.
   prior of one half each (Krichevsky and Trofimov, 1981). Its log-loss approaches the entropy of what it
   models.
 - Type inference (`infer_types`): which of some known players it is, by Bayes' rule over the likelihoods of
-  what it did (`likelihoods`, memories following). A player that may be exchanged for another is followed with a
-  chance of that in every step: with h the hazard and n types,
+  what it did (`likelihoods`, memories following). A player that may be exchanged for another is followed with
+  a chance of that in every step: with h the hazard and n types,
 
   .. math:: p_{t+1}(i) \propto \Big[(1 - h) p_t(i) + h \tfrac{1}{n}\Big]\, P_i(a_{t+1} | history).
 

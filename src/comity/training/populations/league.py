@@ -16,7 +16,7 @@ begun anew.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,13 +81,13 @@ class League(Population):
     patience: int = 4  # generations after which an exploiter joins the past in any case
     groups: int = 16  # how many opponents are drawn in one iteration
     episodes: int = 64  # in which scores against the past are measured
-    _base: Experiment | None = field(default=None, init=False, repr=False)
-    _past: list[Past] = field(default_factory=list, init=False, repr=False)
-    _learners: list[Learner] = field(default_factory=list, init=False, repr=False)
-    _generation: int = field(default=0, init=False, repr=False)
-    _known: dict[str, dict[str, list[float]]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._base: Experiment | None = None
+        self._past: list[Past] = []
+        self._learners: list[Learner] = []
+        self._generation = 0
+        self._known: dict[str, dict[str, list[float]]] = {}  # who won how often against whom
         for name in ("mains", "interval", "patience", "groups", "episodes"):
             require(getattr(self, name) >= 1, f"league.{name}", getattr(self, name), "at least 1")
         for name in ("main_exploiters", "league_exploiters"):

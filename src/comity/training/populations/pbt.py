@@ -9,7 +9,7 @@ Source: Jaderberg et al., "Population Based Training of Neural Networks", 2017, 
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -61,11 +61,11 @@ class PBT(Population):
     against: tuple[str, ...] | str = ()  # opponents in evaluations; by default a member plays itself
     episodes: int = 100  # of each evaluation
     diversity: float = 0.0  # how much behaving differently counts beside fitness, both in standard deviations
-    _base: Experiment | None = field(default=None, init=False, repr=False)
-    _ranges: tuple[Range, ...] = field(default=(), init=False, repr=False)
-    _history: list[tuple[Individual, ...]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._base: Experiment | None = None
+        self._ranges: tuple[Range, ...] = ()
+        self._history: list[tuple[Individual, ...]] = []
         require(self.size >= 2, "pbt.size", self.size, "at least 2")
         require(self.interval >= 1, "pbt.interval", self.interval, "at least 1")
         require(0.0 < self.share <= 0.5, "pbt.share", self.share, "above 0 and at most 0.5")
