@@ -84,8 +84,14 @@ SCRIPTED = {
             "suspicious-tit-for-tat": Row(f"{_MEMORY}:SuspiciousTitForTat", "tit-for-tat that defects first"),
             "grim-trigger": Row(f"{_MEMORY}:GrimTrigger", "cooperates until the other defects once"),
             "win-stay-lose-shift": Row(f"{_MEMORY}:WinStayLoseShift", "changes its move after a defection"),
+            "contrite-tit-for-tat": Row(
+                f"{_MEMORY}:ContriteTitForTat", "tit-for-tat that takes the punishment for its own accidents"
+            ),
             "extortioner": Row(f"{_MEMORY}:Extortioner", "zero-determinant: takes a multiple of the surplus"),
             "memory-one": Row(f"{_MEMORY}:MemoryOne", "any five probabilities of cooperation"),
+            "stranger": Row(
+                "comity.agents.scripted.matrix_strangers:MatrixStranger", "in each episode another character"
+            ),
         },
     ),
     "coin": Registry(

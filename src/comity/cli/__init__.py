@@ -19,6 +19,7 @@ COMMANDS = {
     "ui": ("comity.cli.ui", "runs, leagues, replays and games with people, in a browser"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),
     "sweep": ("comity.cli.sweep", "train every combination of some settings"),
+    "lineage": ("comity.cli.lineage", "who descends from whom in a population that was trained"),
     "compare": ("comity.cli.compare", "several kinds of runs on one HTML page"),
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
     "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),
