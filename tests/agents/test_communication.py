@@ -15,10 +15,11 @@ from comity.core.batch import team_batch
 from comity.core.errors import ComityError
 from comity.core.game import Environment
 from comity.core.matchmaker import Occupant
+from comity.core.trust import trust
 from comity.learn.talking import Gated
 from comity.play.rollout import reset, rollout
 from comity.play.specs import make_agent, make_game
-from comity.studies.training import make_experiment
+from comity.training.experiment import make_experiment
 from comity.training.runner import create, run
 from tests.docs.pages import files
 
@@ -88,8 +89,9 @@ def test_talk_pays_where_it_must(name: str, tmp_path: Path, monkeypatch: pytest.
     page = Path(__file__).parents[2] / "docs" / "extending.md"
     (tmp_path / "whispers.py").write_text(files(page)["whispers.py"])
     monkeypatch.syspath_prepend(str(tmp_path))
-    game = __import__("whispers").Whispers()
-    sys.modules.pop("whispers")
+    trust("whispers:Whispers")
+    monkeypatch.delitem(sys.modules, "whispers", raising=False)
+    game = make_game("whispers:Whispers")
     settings: Any = {
         "network": "mlp",
         "network.width": 32,

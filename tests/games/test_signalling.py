@@ -86,7 +86,7 @@ def test_bad_settings_are_refused_by_name(setting: str, value: Any) -> None:
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["train", "signalling", "ppo", "--game.vocabulary", "0", "--dry-run"]) == 2
     assert "vocabulary = 0" in capsys.readouterr().err
-    assert cli(["league", "signalling", "convention", "babbler", "--episodes", "20", "--json"]) == 0
+    assert cli(["league", "signalling", "convention", "babbler", "--episodes", "20"]) == 0
 
 
 @pytest.mark.long
