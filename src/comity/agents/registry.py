@@ -47,6 +47,11 @@ AGENTS = Registry(
         "trpo": Row("comity.agents.on_policy.trpo:TRPO", "trust region policy optimisation"),
         "ippo": Row("comity.agents.on_policy.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
         "mappo": Row("comity.agents.on_policy.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
+        "dial": Row("comity.agents.communication.dial:DIAL", "Q-learning of a team through its messages"),
+        "commnet": Row("comity.agents.communication.commnet:CommNet", "PPO for a team that shares a mean"),
+        "tarmac": Row("comity.agents.communication.tarmac:TarMAC", "PPO for a team that attends to messages"),
+        "ic3net": Row("comity.agents.communication.ic3net:IC3Net", "PPO for a team that gates its talk"),
+        "talking-a2c": Row("comity.agents.communication.base:TalkingA2C", "A2C for a team that talks"),
         "dqn": Row(
             "comity.agents.off_policy.dqn:DQN", "deep Q-learning from a replay: double, duelling, n-step"
         ),
@@ -70,6 +75,8 @@ _MEMORY = "comity.agents.scripted.memory"
 _COIN = "comity.agents.scripted.coin"
 _HARVEST = "comity.agents.scripted.harvest"
 _BARGAINING = "comity.agents.scripted.bargaining"
+_AUCTION = "comity.agents.scripted.auction"
+_SIGNALLING = "comity.agents.scripted.signalling"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -129,6 +136,21 @@ SCRIPTED = {
             "fair": Row(f"{_BARGAINING}:Fair", "offers half, accepts no less"),
             "greedy": Row(f"{_BARGAINING}:Greedy", "offers nothing, accepts only everything"),
             "subgame-perfect": Row(f"{_BARGAINING}:SubgamePerfect", "backward induction"),
+        },
+    ),
+    "auction": Registry(
+        "scripted player",
+        {
+            "truthful": Row(f"{_AUCTION}:Truthful", "names what the item is worth to it"),
+            "shading": Row(f"{_AUCTION}:Shading", "bids a part of it"),
+            "equilibrium": Row(f"{_AUCTION}:EquilibriumBidder", "bids as in the known equilibrium"),
+        },
+    ),
+    "signalling": Registry(
+        "scripted player",
+        {
+            "convention": Row(f"{_SIGNALLING}:Convention", "each symbol names the value of its attribute"),
+            "babbler": Row(f"{_SIGNALLING}:Babbler", "says and guesses anything"),
         },
     ),
 }

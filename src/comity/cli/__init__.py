@@ -24,6 +24,10 @@ COMMANDS = {
     "report": ("comity.cli.report", "one HTML page about a run or a league"),
     "solve": ("comity.cli.solve", "what game theory says about a table of payoffs"),
     "analyse": ("comity.cli.analyse", "a league as a game: equilibria, ranks, exploitability"),
+    "coordinate": (
+        "comity.cli.coordinate",
+        "what auctions, markets and hierarchies make of needs and offers",
+    ),
     "export": ("comity.cli.export", "a player as one file that runs with NumPy alone"),
     "doctor": ("comity.cli.doctor", "versions, devices, caches and a short test of this installation"),
     "completion": ("comity.cli.completion", "shell completion for bash, zsh or fish"),
