@@ -82,7 +82,7 @@ class TRPO(ActorCriticAgent):
             return self.apply_gradients(state, (still, gradient), context.progress), loss
 
         state, losses = jax.lax.scan(fit, state, None, length=self.value_steps)
-        state = self._update_statistics(state._replace(policy=policy), batch, read)
+        state = self.update_statistics(state._replace(policy=policy), batch, read)
         return state, {**metrics, **spread, **shaped.metrics, "value_loss": losses[0]}
 
     def improve(
