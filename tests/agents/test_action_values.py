@@ -18,6 +18,7 @@ from comity.learn.optimisers import Adam
 from comity.learn.prioritised import PrioritisedReplay
 from comity.learn.replay import UniformReplay
 from comity.learn.schedules import Linear
+from comity.learn.sequences import Streams
 from comity.nets.tabular import Tabular
 from comity.returns.td import n_step_returns
 from tests.agents.off_policy import TWO, batch_of, learned, spec_of
@@ -131,3 +132,26 @@ def test_a_team_that_acts_by_numbers_is_told_what_to_use() -> None:
         DQN().check(comity.make_game("probe-target").spec, (0,))
     with pytest.raises(ComityError, match="n_step = 4"):
         DQN(n_step=4, memory=UniformReplay(length=2)).check(spec_of(2, 2), TWO)
+
+
+def test_lambda_returns_of_pqn_against_the_recursion() -> None:
+    """G_t = r_t + gamma ((1 - lambda) V(s_t+1) + lambda G_t+1): one step off, and rewards count twice."""
+    draws = np.random.default_rng(1)
+    length, games, discount, trace = 9, 40, 0.9, 0.65
+    shape = (length, 1, games)
+    reward, value = draws.normal(size=(2, *shape)).astype(np.float32)
+    beyond = draws.normal(size=shape).astype(np.float32)  # what the true successor is worth at an end
+    terminated = draws.random(shape) < 0.15
+    ended = terminated | (draws.random(shape) < 0.15)
+    last = np.arange(length)[:, None, None] == length - 1
+    following = np.where(ended | last, beyond, np.concatenate([value[1:], value[-1:]]))
+    expected = np.zeros(shape)
+    for t in reversed(range(length)):
+        then = following[t] if t == length - 1 else (1 - trace) * following[t] + trace * expected[t + 1]
+        goes_on = np.where(ended[t], following[t], then)
+        expected[t] = reward[t] + discount * np.where(terminated[t], 0.0, goes_on)
+    arrays = [jnp.asarray(x) for x in (reward, terminated, ended)]
+    always = jnp.ones(shape, jnp.bool_)
+    streams = Streams(*arrays, always, always.astype(jnp.float32))
+    found = streams.td_lambda(jnp.asarray(value), jnp.asarray(following), discount, trace)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

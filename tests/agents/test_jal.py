@@ -10,10 +10,11 @@ import pytest
 import comity
 from comity.agents.off_policy.jal import JAL
 from comity.core.errors import ComityError
+from comity.core.spaces import Box
 from comity.learn.joint_q import JointQNet, Said, others_actions
 from comity.learn.optimisers import Adam
 from comity.nets.tabular import Tabular
-from tests.agents.off_policy import NON_MONOTONIC, TWO, batch_of, learned, spec_of, with_everyone
+from tests.agents.off_policy import NON_MONOTONIC, batch_of, learned, spec_of, with_everyone
 
 SETTINGS: dict[str, Any] = {
     "network": Tabular(), "optimiser": Adam(learning_rate=0.03, max_grad_norm=0.0), "minibatches": 1,
@@ -71,5 +72,7 @@ def test_each_seat_sees_what_the_others_did_in_its_own_order() -> None:
 def test_games_with_too_many_joint_actions_are_refused_with_the_number() -> None:
     with pytest.raises(ComityError, match="1,953,125 joint actions"):
         JAL().check(comity.make_game("simple-spread", players=9).spec, (0,))
-    with pytest.raises(ComityError, match="use pqn"):
-        JAL().check(comity.make_game("simple-spread", continuous=True).spec, TWO)
+    spec = spec_of(1, 2)
+    rival = spec.seats[1]._replace(action=Box((2,)))
+    with pytest.raises(ComityError, match="what the others choose, and player-1 does numbers"):
+        JAL().check(spec._replace(seats=(spec.seats[0], rival)), (0,))

@@ -1,5 +1,6 @@
 """COMA and the plain centralised gradient: what their critic sees, advantages, and the exact gradient."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -13,13 +14,14 @@ from comity.agents.on_policy.acting import Extras
 from comity.agents.on_policy.central_pg import CentralPolicyGradient
 from comity.agents.on_policy.coma import COMA
 from comity.core.agent import Context
-from comity.core.batch import TeamBatch
+from comity.core.batch import SEAT_FIELDS, TeamBatch
 from comity.core.errors import ComityError
 from comity.learn.critics import Critic
 from comity.learn.optimisers import Adam
 from comity.learn.views import JointActions
 from comity.nets.mlp import MLP
 from comity.nets.tabular import Tabular
+from comity.nets.torso import TorsoCarry
 from comity.play.specs import make_agent, make_game
 from tests.agents.off_policy import NON_MONOTONIC, TWO, batch_of, spec_of, with_everyone
 
@@ -47,7 +49,7 @@ def with_extras(batch: TeamBatch, chances: np.ndarray) -> TeamBatch:
     )
     log_prob = jnp.log(jnp.take_along_axis(probabilities, batch.action[..., None], -1)[..., 0])
     extras = Extras(batch.action, log_prob, probabilities, (), ())
-    return with_everyone(batch).replace(extras=extras, bootstrap=extras, carry=((), ()))
+    return with_everyone(batch).replace(extras=extras, bootstrap=extras, carry=(TorsoCarry(), ()))
 
 
 def knowing(state: Any, payoffs: np.ndarray) -> Any:
@@ -140,14 +142,14 @@ def test_the_critic_sees_what_the_others_do_and_not_what_the_seat_does() -> None
 
 def test_targets_are_those_of_sarsa_lambda_and_know_truncation_from_termination() -> None:
     """Three steps of one game side by side in two copies: one ends by the rules, the other by the clock."""
-    agent = agent_of(COMA, critic=eqx.tree_at(lambda c: c.td_lambda, TABLE, 0.5), discount=0.5, paid="own")
+    agent = agent_of(COMA, critic=dataclasses.replace(TABLE, td_lambda=0.5), discount=0.5, paid="own")
     steps = batch_of([0, 0], [[0, 1], [1, 1]], [0.0, 0.0], [0, 0], [False, False], 1)
 
     def stretched(x: Array) -> Array:
         return jnp.concatenate([x, x, x])
 
-    batch = jax.tree.map(stretched, steps.replace(age=(), state=(), next_state=()))
-    batch = batch.replace(age=jnp.zeros(2, jnp.int32), state=(), next_state=())
+    fields = {name: jax.tree.map(stretched, getattr(steps, name)) for name in SEAT_FIELDS}
+    batch = steps.replace(**fields, state=stretched(steps.state), next_state=stretched(steps.next_state))
     action = jnp.asarray([[[0, 1], [1, 0]], [[1, 1], [0, 0]], [[1, 0], [1, 1]]], jnp.int32)
     reward = jnp.asarray([[[1.0, 2.0]] * 2, [[3.0, 4.0]] * 2, [[5.0, 6.0]] * 2])
     ends = jnp.zeros((3, 2, 2), jnp.bool_).at[2].set(True)
@@ -192,8 +194,8 @@ def test_it_learns_a_game_in_which_the_best_action_depends_on_the_other(kind: An
     batch = with_extras(
         batch_of(nothing, joint, payoffs[joint[:, 0], joint[:, 1]], nothing, np.ones(16, bool), 1), chances
     )
-    agent = agent_of(kind, optimiser=Adam(learning_rate=0.05), critic=eqx.tree_at(
-        lambda c: c.learning_rate, TABLE, 0.2))  # fmt: skip
+    eager = dataclasses.replace(TABLE, learning_rate=0.2)
+    agent = agent_of(kind, optimiser=Adam(learning_rate=0.05), critic=eager)
     state = agent.init(jax.random.key(0), spec_of(1, 2), TWO)
     learn = eqx.filter_jit(agent.update)
     for step in range(60):

@@ -45,7 +45,7 @@ def test_attention_weights_are_those_of_the_formula() -> None:
     own, both = jax.random.normal(jax.random.key(1), (2, 3, 6))
     found = critic.attend(own, both, jnp.ones(3, jnp.bool_))
     query, key = own @ critic.query.weight, both @ critic.key.weight
-    answer = jax.nn.relu(both @ critic.answer.weight + critic.answer.bias)
+    answer = jax.nn.relu(critic.answer(both))
     for i in range(3):
         others = [j for j in range(3) if j != i]
         score = np.array([float(query[i] @ key[j]) for j in others]) / 6**0.5

@@ -59,8 +59,8 @@ class AttentionCritic(eqx.Module):
         query, key = (self._split(x) for x in (self.query(own), self.key(both)))
         answer = self._split(jax.nn.relu(self.answer(both)))
         score = jnp.einsum("...ihd,...jhd->...hij", query, key) / query.shape[-1] ** 0.5
-        others = ~jnp.eye(own.shape[-2], dtype=jnp.bool_) & present[..., None, :]
-        others = jnp.broadcast_to(others[..., None, :, :], score.shape)
+        own_place = jnp.broadcast_to(jnp.eye(own.shape[-2], dtype=jnp.bool_), score.shape)
+        others = ~own_place & jnp.broadcast_to(present[..., None, None, :], score.shape)
         weight = jnp.where(others, jax.nn.softmax(jnp.where(others, score, HIDDEN), axis=-1), 0.0)
         return jnp.einsum("...hij,...jhd->...ihd", weight, answer).reshape(own.shape)
 

@@ -67,7 +67,7 @@ class MonotonicMixer(Mixer):
     def __init__(self, seats: int, numbers: int, width: int, hyper_width: int, key: Key) -> None:
         keys = jax.random.split(key, 4)
         # So that a new mixer is close to a sum: products of weights add up to about 1 for each seat. With
-        # larger ones what a maximum over errors adds to the targets comes back multiplied, and values diverge.
+        # larger ones the errors that a maximum picks come back multiplied in the targets, and values diverge.
         scale = width**-0.5
         self.weights = Hypernet(numbers, hyper_width, seats * width, keys[0], scale)
         self.bias = Linear(numbers, width, scale, keys[1])
