@@ -51,7 +51,7 @@ def test_double_values_choose_with_one_network_and_value_with_the_other() -> Non
     batch = batch_of([0], [[0, 0]], [0.0], [1], [False], 2)
     for double, expected in ((True, 3.0), (False, 7.0)):
         agent = DQN(**SETTINGS, discount=1.0, double=double)
-        state = agent.init(jax.random.key(0), spec_of(2, 2), TWO)
+        state: Any = agent.init(jax.random.key(0), spec_of(2, 2), TWO)
         online = state.nets.q.head.weight.at[1].set(jnp.array([9.0, 1.0]))
         slow = state.nets.q.head.weight.at[1].set(jnp.array([3.0, 7.0]))
         nets = [eqx.tree_at(lambda nets: nets.q.head.weight, state.nets, weight) for weight in (online, slow)]
@@ -63,13 +63,11 @@ def test_double_values_choose_with_one_network_and_value_with_the_other() -> Non
 def test_the_slow_copy_follows_geometrically() -> None:
     agent = DQN(**{**SETTINGS, "optimiser": Adam(learning_rate=1e-12)})
     batch = chain(True)
-    state = agent.init(jax.random.key(0), spec_of(2, 1), TWO)
-    assert state.slow is not None
+    state: Any = agent.init(jax.random.key(0), spec_of(2, 1), TWO)
     begun = state.slow._replace(q=jax.tree.map(lambda x: x + 1.0, state.slow.q))
     state = state._replace(slow=begun)
     for _ in range(5):
         state, _ = agent.update(state, batch, Context(jnp.float32(0.0)), jax.random.key(1))
-    assert state.slow is not None
     gap = state.slow.q.head.weight - state.nets.q.head.weight
     np.testing.assert_allclose(gap, 0.8**5, rtol=1e-5)
 
@@ -150,8 +148,8 @@ def test_lambda_returns_of_pqn_against_the_recursion() -> None:
         then = following[t] if t == length - 1 else (1 - trace) * following[t] + trace * expected[t + 1]
         goes_on = np.where(ended[t], following[t], then)
         expected[t] = reward[t] + discount * np.where(terminated[t], 0.0, goes_on)
-    arrays = [jnp.asarray(x) for x in (reward, terminated, ended)]
+    paid, over, cut = (jnp.asarray(x) for x in (reward, terminated, ended))
     always = jnp.ones(shape, jnp.bool_)
-    streams = Streams(*arrays, always, always.astype(jnp.float32))
+    streams = Streams(paid, over, cut, always, always.astype(jnp.float32))
     found = streams.td_lambda(jnp.asarray(value), jnp.asarray(following), discount, trace)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

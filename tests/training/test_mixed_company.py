@@ -27,6 +27,7 @@ def trained(experiment: Any) -> tuple[Any, dict[str, np.ndarray]]:
     return state, {name: np.asarray(x) for name, x in metrics.items()}
 
 
+@pytest.mark.long
 def test_teams_of_four_algorithms_learn_side_by_side() -> None:
     """QMIX's team of two, MAPPO's team of two, DQN and JAL: four teams in one game of public goods."""
     game = comity.make_game("public-goods", players=6, horizon=8)
@@ -59,6 +60,7 @@ def test_dqn_against_ppo(opponents: str) -> None:
     assert float(first.params.epsilon) == 0.0  # what meets others in a league does not explore
 
 
+@pytest.mark.long
 def test_a_league_of_all_kinds() -> None:
     game = comity.make_game("prisoners-dilemma", horizon=4)
     kinds = ("dqn", "vdn", "pqn", "jal", "coma", "maac", "a2c")

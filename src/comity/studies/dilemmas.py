@@ -98,7 +98,7 @@ class Dilemmas(Study):
     def summary(self, results: Results) -> list[Table | str]:
         """One table for each game."""
         tables = [
-            Table(f"{name}: reward per step of the row player", *_table(found))
+            Table(f"{name}: reward per step of the row player", *_table(name, found))
             for name, found in results["games"].items()
         ]
         return [*tables, self.note]
@@ -107,7 +107,7 @@ class Dilemmas(Study):
         """The tables and a heat map for each game."""
         parts = [html.section("What is compared", html.paragraph(self.note))]
         for name, found in results["games"].items():
-            league = league_from_data(found["league"])
+            league = league_from_data(found["league"], name)
             picture = plots.heat_map(league.players, league.mean)
             write_atomically(out / f"league-{name}.svg", picture.encode())
             about = f"{name}, episodes of {GAMES[name][3]} steps; all players of a kind as one."
@@ -115,10 +115,10 @@ class Dilemmas(Study):
         return self.write_page(results, out, "Every learner against every other.", parts)
 
 
-def _table(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    league = league_from_data(found["league"])
+def _table(name: str, found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    league = league_from_data(found["league"], name)
     rows = [
-        [name, *(f"{value:.2f}" for value in row)]
-        for name, row in zip(league.players, league.mean, strict=True)
+        [kind, *(f"{value:.2f}" for value in row)]
+        for kind, row in zip(league.players, league.mean, strict=True)
     ]
     return ["", *league.players], rows
