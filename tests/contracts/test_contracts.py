@@ -69,6 +69,7 @@ ONE_VALUE = {
     "loqa": ("view", "kind", "popart"),
     "lola-dice": ("shared", "kind", "popart"),
     "pola": ("shared", "kind", "popart"),
+    **dict.fromkeys(("coma", "central-pg"), ("shared", "view", "kind", "popart")),
 }
 GIVEN = {"actions": (4, 1)}  # values that no rule would find
 
@@ -104,10 +105,14 @@ def test_transform_survives_a_file(name: str) -> None:
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
 LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
 TALKING = {"commnet": 1, "tarmac": 1, "ic3net": 1, "talking-a2c": 1}  # PPO and A2C, whose seats talk
-OFF_POLICY = {"dial": 1, "dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2}
+OFF_POLICY = {
+    "dial": 1, "dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2, "jal": 2, "maac": 2,
+}  # fmt: skip
+JOINT_ACTIONS = {"coma": 2, "central-pg": 1}
 MOST_FAMILIES = {
     **OFF_POLICY,
     **TALKING,
+    **JOINT_ACTIONS,
     **dict.fromkeys(SLOW_TO_COMPILE, 1),
     **dict.fromkeys(LIKE_PPO, 2),
     "adalign": 3,
@@ -156,7 +161,8 @@ SHAPING = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "learn
 NEURAL = [name for name in AGENTS.rows() if name in SHAPING or hasattr(AGENTS.load(name)(), "network")]
 
 
-NEVER_SHARED = {"trpo", "mappo"}  # policy and critic learn in different ways, or see different things
+# Policy and critic learn in different ways, or see different things.
+NEVER_SHARED = {"trpo", "mappo", *JOINT_ACTIONS}
 
 
 SETTINGS_OF_PPO = {"ippo", "mfos", "commnet", "ic3net"}  # PPO under other names, with other defaults
@@ -184,13 +190,15 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
     critics = () if name in OFF_POLICY else ("critic.network",)
     for part in ("network", *critics):
         settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
+    if name in JOINT_ACTIONS and kind == "tabular":  # what a critic of joint actions sees is no one choice
+        settings = {"network": kind, "critic.network": "mlp", "critic.network.width": 8}
     if critics:
         settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
     agent = make_agent(name, **settings)
     check_agent(agent, make_game("public-goods", players=3, horizon=4), seats=(0, 1))
 
 
-DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY}
+DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY, *JOINT_ACTIONS}
 
 
 @pytest.mark.long

@@ -63,6 +63,19 @@ AGENTS = Registry(
         "qplex": Row("comity.agents.off_policy.qplex:QPLEX", "Q-learning for a team: any joint values"),
         "pqn": Row("comity.agents.off_policy.pqn:PQN", "Q-learning on many games at once, without a replay"),
         "pqn-vdn": Row("comity.agents.off_policy.pqn:PQNVDN", "PQN for a team: joint values are sums"),
+        "jal": Row(
+            "comity.agents.off_policy.jal:JAL", "values of joint actions, met by what the others usually do"
+        ),
+        "maac": Row(
+            "comity.agents.off_policy.maac:MAAC", "soft actors whose critic attends to the rest of the team"
+        ),
+        "coma": Row(
+            "comity.agents.on_policy.coma:COMA", "a team that learns from what each seat's action changed"
+        ),
+        "central-pg": Row(
+            "comity.agents.on_policy.central_pg:CentralPolicyGradient",
+            "a team whose seats climb the value of the joint action",
+        ),
     },
     "comity.agents",
 )

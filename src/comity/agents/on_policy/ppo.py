@@ -116,4 +116,4 @@ class PPO(ActorCriticAgent):
 
         parts = minibatches(key, data[0].games, self.epochs, self.minibatches, self.minibatch_order)
         state, metrics = self.kl.run(step, state, parts, self.epochs)
-        return self._update_statistics(state, batch, read), {**metrics, **shaped.metrics}
+        return self.update_statistics(state, batch, read), {**metrics, **shaped.metrics}
