@@ -52,7 +52,8 @@ class RunSettings:
     out: Path | None = None  # the run folder; by default runs/GAME-AGENT-seed-N
     resume: bool = False  # go on with the run in --out if it exists
     population: str | None = None  # runs that follow from results: NAME or MODULE:CLASS, as in psro
-    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised or MODULE:CLASS
+    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised, ray or MODULE:CLASS
+    address: str | None = None  # of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; by default one here
     json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
     start_from: Annotated[str | None, tyro.conf.arg(name="from")] = None
     """begin as this player: a run folder, a player file or zoo:GAME/AGENT/SEED"""
