@@ -288,7 +288,8 @@ def test_twenty_random_faults_lose_nothing_and_repeat_nothing(tmp_path: Path) ->
     (plans / "head").write_text(str(raylet_of(cluster.head_node)))
     out = disk / "runs"
     command = [
-        sys.executable, "-m", "comity", *COMMAND, "--iterations", str(iterations), "--seed", "0", "--seeds", "6",
+        sys.executable, "-m", "comity", *COMMAND, "--iterations", str(iterations), "--seed", "0",
+        "--seeds", "6",
         "--checkpoint-seconds", "0", "--executor", "ray,patience=40,losses=9", "--address", cluster.address,
         "--hooks", f"tests.training.faults:Fault,plans={plans}", "--out", str(out), "--resume", "--json",
     ]  # fmt: skip

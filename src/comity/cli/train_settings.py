@@ -25,6 +25,7 @@ from comity.training.named import name_in
 from comity.training.options import Options, hook_specs
 from comity.training.overrides import agent_label, fitting_matchmaker, with_rewards
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
+from comity.training.sharding import make_devices
 
 
 @dataclass
@@ -77,6 +78,7 @@ HELP = "Trains agents in a game and writes a run folder: config, metrics, checkp
 
 def parse(names: list[str], arguments: list[str]) -> Any:
     """The settings together with those of this game and these agents; defaults are those of a recipe."""
+    make_devices(_devices(arguments))  # before anything is computed
     recipe = _recipe(names)
     game, agents = _defaults(names, recipe)
     defaults: dict[str, Any] = {"game": game}
@@ -188,6 +190,16 @@ def trust_named(specs: tuple[str, ...]) -> None:
     for spec in specs:
         if ":" in name_in(spec):
             trust(name_in(spec))
+
+
+def _devices(arguments: list[str]) -> int:
+    """How many devices are asked for, before anything is parsed; what is no number is refused later."""
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--devices":
+            value = value if equals else "".join(arguments[place + 1 : place + 2])
+            return int(value) if value.isdecimal() and len(value) < 6 else 1
+    return 1
 
 
 def _same(value: Any) -> Any:

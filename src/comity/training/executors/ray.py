@@ -1,9 +1,9 @@
 """Jobs on a Ray cluster: each trains on whatever machine has room, and losing that machine loses nothing.
 
-A worker trains a copy of the run folder and sends what changed with every checkpoint; the run folders stand
-at the driver, as do the locks on them and the ledger of what became of each job. A job whose worker dies, hangs
-or returns what cannot be goes on from its last checkpoint elsewhere; since runs resume bit by bit, the result
-is that of an undisturbed run. A driver that was killed is started again by the same command with --resume,
+A worker trains a copy of the run folder and sends what changed with every checkpoint; the run folders, the
+locks on them and the ledger of what became of each job stand at the driver. A job whose worker dies, hangs or
+returns what cannot be goes on elsewhere from its last checkpoint; since runs resume bit by bit, the result is
+that of an undisturbed run. A driver that was killed is started again by the same command with --resume,
 and what is finished by then is not sent again.
 """
 
@@ -53,8 +53,8 @@ class Ray(Executor):
             most = max((machine.get(resource, 0.0) for machine in machines), default=0.0)
             if needed > most:
                 raise ComityError(
-                    f"{what} = {needed:g} is not possible: no machine of the Ray cluster has more than {most:g} "
-                    f"{what}."
+                    f"{what} = {needed:g} is not possible: no machine of the Ray cluster has more "
+                    f"than {most:g} {what}."
                 )
 
     def run(self, jobs: Sequence[Job], report: JobReport | None = None) -> list[Run]:

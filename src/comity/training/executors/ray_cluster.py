@@ -46,7 +46,7 @@ def _start_here(ray: Any) -> None:
         ray.shutdown()
         raise ComityError(
             f"Ray would listen on {' and '.join(sorted(listens_on))} and not on this machine alone, since it "
-            f"was imported before Comity: set {'='.join(_LOOPBACK)} before, or start Ray and give its address."
+            f"came before Comity: set {'='.join(_LOOPBACK)} before, or start Ray and give its address."
         )
 
 

@@ -17,6 +17,7 @@ from comity.core.errors import ComityError
 from comity.training.folder import RunFolder
 from comity.training.options import Options
 from comity.training.runner import run
+from comity.training.sharding import make_devices
 from comity.training.stopping import Stopped
 
 
@@ -30,6 +31,7 @@ def main() -> int:
         threading.Thread(target=_end_with_parent, args=[Path(sys.argv[1]).parent], daemon=True).start()
     try:
         options = Options.from_data(json.loads(sys.argv[2]), "options")
+        make_devices(options.devices)
         run(RunFolder.open(Path(sys.argv[1])), options, report)
     except Stopped:
         return 0
