@@ -53,9 +53,7 @@ def measure_play(played: Trajectory, returns: Returns) -> PlayMeasures:
     shaped = jnp.stack([own.mean() for own in played.step.reward])
     return PlayMeasures(
         reward=mean_over(reward.mean(axis=(0, 2))),
-        shaped=mean_over(jnp.stack([own.mean() for own in played.step.reward]))
-        if played.step.unshaped
-        else None,
+        shaped=mean_over(shaped) if played.step.unshaped else None,
         ended=total(jnp.where(ends, returns + closed, 0.0).sum(axis=1)),
         episodes=total(done.sum().astype(jnp.float32)),
         length=total(lengths.sum().astype(jnp.float32)),
