@@ -140,6 +140,16 @@ def test_what_is_lost_goes_on_from_its_last_checkpoint(
 
 
 @with_ray
+def test_the_doctor_says_what_a_cluster_has(capsys: pytest.CaptureFixture[str]) -> None:
+    make_executor("ray").check()  # a Ray of this process, which the doctor finds
+    assert comity(["doctor", "--quick", "--json", "--address", "auto"]) == 0
+    (node,) = json.loads(capsys.readouterr().out)["cluster"]
+    assert (node["machine"], node["cores"]) == ("127.0.0.1", os.cpu_count())
+    assert comity(["doctor", "--quick", "--address", "auto"]) == 0
+    assert f"{os.cpu_count()} cores, 0 gpus" in capsys.readouterr().out
+
+
+@with_ray
 def test_a_failure_is_the_runs_own_only_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
