@@ -60,6 +60,7 @@ ONE_VALUE = {
     "trpo": ("shared",),
     "mappo": ("shared",),
     "a2c": ("popart",),
+    "impala": ("popart",),
     "adalign": ("view", "popart"),
     "proximal-adalign": ("view", "popart"),
     "loqa": ("view", "kind", "popart"),
@@ -98,7 +99,7 @@ def test_transform_survives_a_file(name: str) -> None:
 
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
-LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
+LIKE_PPO = {"a2c", "impala", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
 OFF_POLICY = {"dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2}
 MOST_FAMILIES = {
     **OFF_POLICY,

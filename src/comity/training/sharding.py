@@ -104,7 +104,7 @@ def spread_over(experiment: Experiment, state: RunState, count: int) -> Spread:
     """How a run is spread over so many devices."""
     larger = dataclasses.replace(experiment, batch=2 * experiment.batch)
     shapes = jax.eval_shape(lambda: loop.start(larger))
-    axes = jax.tree.map(_game_axis, jax.tree.map(jnp.shape, state, is_leaf=_is_array), shapes)
+    axes = jax.tree.map(lambda leaf, doubled: _game_axis(leaf.shape, doubled.shape), state, shapes)
     mesh = Mesh(np.array(jax.local_devices()[:count]), (AXIS,))
     return Spread(axes, Shards(count, _groups(experiment, state)), mesh)
 
@@ -140,9 +140,9 @@ def _groups(experiment: Experiment, state: RunState) -> int:
     return math.lcm(*counts)
 
 
-def _game_axis(shape: tuple[int, ...], doubled: Any) -> int:
+def _game_axis(shape: tuple[int, ...], doubled: tuple[int, ...]) -> int:
     """The axis on which a leaf grew when the batch did."""
-    grew = [axis for axis, (few, many) in enumerate(zip(shape, doubled.shape, strict=True)) if few != many]
+    grew = [axis for axis, (few, many) in enumerate(zip(shape, doubled, strict=True)) if few != many]
     if len(grew) > 1:
         raise ComityError("A run whose state has games on two axes cannot be spread over devices.")
     return grew[0] if grew else -1
@@ -150,7 +150,3 @@ def _game_axis(shape: tuple[int, ...], doubled: Any) -> int:
 
 def _spec(axis: int) -> PartitionSpec:
     return PartitionSpec() if axis < 0 else PartitionSpec(*(None,) * axis, AXIS)
-
-
-def _is_array(leaf: Any) -> bool:
-    return hasattr(leaf, "shape")
