@@ -59,6 +59,8 @@ class Ray(Executor):
 
     def run(self, jobs: Sequence[Job], report: JobReport | None = None) -> list[Run]:
         require_portable(jobs)
+        if not jobs:
+            return []
         self.check()
         crew = _Crew(self, jobs, report)
         try:

@@ -21,6 +21,7 @@ def connect(address: str | None) -> list[dict[str, Any]]:
     if importlib.util.find_spec("ray") is None:
         raise ComityError("Ray is not installed, which --executor ray needs: pip install 'comity[ray]'.")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of workers that are ended on purpose
     if address is None and "ray" not in sys.modules:
         os.environ.setdefault(*_LOOPBACK)
     import ray
