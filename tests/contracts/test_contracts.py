@@ -64,6 +64,7 @@ ONE_VALUE = {
     "trpo": ("shared",),
     "mappo": ("shared",),
     "a2c": ("popart",),
+    "impala": ("popart",),
     "adalign": ("view", "popart"),
     "proximal-adalign": ("view", "popart"),
     "loqa": ("view", "kind", "popart"),
@@ -103,10 +104,11 @@ def test_transform_survives_a_file(name: str) -> None:
 
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
-LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
+LIKE_PPO = {"a2c", "impala", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
 TALKING = {"commnet": 1, "tarmac": 1, "ic3net": 1, "talking-a2c": 1}  # PPO and A2C, whose seats talk
 OFF_POLICY = {
-    "dial": 1, "dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2, "jal": 2, "maac": 2,
+    "dial": 1, "dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2,
+    "jal": 2, "maac": 2,
 }  # fmt: skip
 JOINT_ACTIONS = {"coma": 2, "central-pg": 1}
 MOST_FAMILIES = {

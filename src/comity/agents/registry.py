@@ -43,6 +43,10 @@ AGENTS = Registry(
             "evolution strategies; on a meta-game, M-FOS without PPO",
         ),
         "a2c": Row("comity.agents.on_policy.a2c:A2C", "advantage actor-critic"),
+        "impala": Row(
+            "comity.agents.on_policy.impala:IMPALA",
+            "actor-critic that learns from older policies, by V-trace",
+        ),
         "ppo": Row("comity.agents.on_policy.ppo:PPO", "proximal policy optimisation"),
         "trpo": Row("comity.agents.on_policy.trpo:TRPO", "trust region policy optimisation"),
         "ippo": Row("comity.agents.on_policy.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),

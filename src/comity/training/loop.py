@@ -267,6 +267,11 @@ def _policies(experiment: Experiment, learners: tuple[PyTree, ...]) -> tuple[PyT
     return tuple(agent.policy(state) for agent, state in zip(experiment.agents, learners, strict=True))
 
 
+def lineups_of(experiment: Experiment, state: RunState) -> tuple[Lineup, ...]:
+    """The rollouts of an iteration from a state, whose shapes are those of any other."""
+    return _lineups(experiment, state.learners, state.pool, state.key, _progress(experiment, state))
+
+
 def _lineups(
     experiment: Experiment, learners: tuple[PyTree, ...], pool: PyTree, key: Key, progress: Array
 ) -> tuple[Lineup, ...]:

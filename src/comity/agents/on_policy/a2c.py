@@ -3,6 +3,8 @@ r"""Advantage actor-critic (Mnih et al., 2016, arXiv:1602.01783), synchronous.
 .. math:: \nabla J = E\Big[\sum_t A_t \nabla\log\pi(a_t|s_t)\Big] + c_H \nabla H - c_V \nabla (V - G)^2 / 2
 """
 
+from typing import ClassVar
+
 import jax
 import optax
 from jaxtyping import Array, Float
@@ -17,6 +19,7 @@ from comity.agents.on_policy.base import (
 )
 from comity.core.agent import Context, Metrics
 from comity.core.batch import TeamBatch
+from comity.core.shards import mean_over
 from comity.learn.critic_net import CriticNet
 from comity.learn.critic_values import CriticBatch, critic_values
 from comity.learn.critics import CriticTargets
@@ -29,6 +32,8 @@ class A2C(ActorCriticAgent):
 
     Policy and critic are unrolled once: the advantages are measured from the very values that learn.
     """
+
+    spreads: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         refuse_minibatches(self.normalise_advantages)
@@ -78,6 +83,7 @@ def one_step(
 
     pace = agent.pace_metrics(state, context)
     gradients, (metrics, targets) = jax.grad(loss, argnums=(0, 1), has_aux=True)(state.policy, state.critic)
+    gradients = mean_over(gradients)
     state = agent.apply_gradients(state, gradients, context.progress)
     state = agent.renormalise(state, targets, read)  # for the next update: this one's values are known
     norm = optax.tree.norm(gradients[0])
