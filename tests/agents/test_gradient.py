@@ -63,6 +63,7 @@ def test_conjugate_gradients_solve() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(np.asarray(matrix), np.asarray(target)), rtol=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["prisoners-dilemma", "probe-target"])
 def test_trpo_takes_the_natural_direction_and_keeps_its_bound(game: str) -> None:
     agent = TRPO(network=SMALL, critic=APART, max_kl=0.005, damping=0.01, conjugate_steps=40)
@@ -140,6 +141,7 @@ def test_an_update_ends_when_the_policy_has_moved_far_enough() -> None:
     assert count == round(float(near[1]["steps_taken"]) * 40)
 
 
+@pytest.mark.long
 def test_the_step_size_follows_the_divergence() -> None:
     game = make_game("prisoners-dilemma")
     paces = {}
@@ -153,6 +155,7 @@ def test_the_step_size_follows_the_divergence() -> None:
     assert paces[10.0] == pytest.approx(1.5)
 
 
+@pytest.mark.long
 def test_statistics_are_learned_frozen_in_players_and_in_the_checkpoint() -> None:
     network = MLP(width=8, inputs=Inputs(normalise=True))
     agent = PPO(network=network, critic=Critic(network=network, norm=ReturnNorm(return_ema=0.1)))
@@ -175,6 +178,7 @@ def test_statistics_are_learned_frozen_in_players_and_in_the_checkpoint() -> Non
     assert params.policy.torso.normaliser is own  # acting changes nothing
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["batch", "minibatch", "scale", "none"])
 def test_advantages_are_normalised_where_asked(where: Any) -> None:
     """With normalised advantages a thousandfold reward changes nothing for the policy, without it does."""

@@ -168,6 +168,7 @@ PAIRS += [("ppo", "gtrxl"), ("proximal-adalign", "gtrxl")]
 KINDS = [p if shows_something_new(*p) else pytest.param(*p, marks=pytest.mark.slow) for p in PAIRS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_learner_with_every_network(name: str, kind: Any) -> None:
     prefix = "learner." if name in SHAPING else ""
@@ -185,6 +186,7 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
 DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NEURAL if name not in DISCRETE_ONLY])
 def test_learner_with_continuous_actions(name: str) -> None:
     check_agent(AGENTS.load(name)(), make_game("probe-target"))
