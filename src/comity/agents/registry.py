@@ -70,6 +70,7 @@ _MEMORY = "comity.agents.scripted.memory"
 _COIN = "comity.agents.scripted.coin"
 _HARVEST = "comity.agents.scripted.harvest"
 _BARGAINING = "comity.agents.scripted.bargaining"
+_APPLIED = "comity.agents.scripted.applied"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -124,6 +125,17 @@ SCRIPTED = {
             "greedy": Row(f"{_BARGAINING}:Greedy", "offers nothing, accepts only everything"),
             "subgame-perfect": Row(f"{_BARGAINING}:SubgamePerfect", "backward induction"),
         },
+    ),
+    "cournot": Registry(
+        "scripted player",
+        {"firm": Row(f"{_APPLIED}:Firm", "sells the equilibrium's or cartel's share")},
+    ),
+    "fish-war": Registry(
+        "scripted player",
+        {"fisher": Row(f"{_APPLIED}:Fisher", "takes a fixed share of the stock")},
+    ),
+    "routing": Registry(
+        "scripted player", {"driver": Row(f"{_APPLIED}:Driver", "takes the way that was quickest yesterday")}
     ),
 }
 

@@ -67,6 +67,11 @@ GAMES = Registry(
             "comity.games.cooperative.two_step:TwoStep", "common interest: a safe game or a risky one"
         ),
         "foraging": Row("comity.games.foraging:Foraging", "level-based foraging: food that takes several"),
+        "cournot": Row("comity.games.applied.cournot:Cournot", "applied: firms choose what they sell"),
+        "fish-war": Row("comity.games.applied.fish_war:FishWar", "applied: nations fish in one sea"),
+        "routing": Row(
+            "comity.games.applied.routing:Routing", "applied: drivers choose ways and slow each other down"
+        ),
         "probe-observation": Row(
             "comity.games.probes.observation:ProbeObservation", "probe: does the critic read its input"
         ),

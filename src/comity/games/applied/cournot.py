@@ -2,8 +2,8 @@ r"""Cournot's oligopoly (1838): firms choose quantities, and the price falls wit
 
 .. math:: p = \max(0, a - b \sum_j q_j), \qquad u_i = (p - c) q_i
 
-In units of :math:`(a - c) / b` the market is :math:`u_i = q_i (1 - \sum_j q_j)`: a cartel sells :math:`1/2` in all, firms in
-equilibrium :math:`n/(n+1)`, and competition that drives the price to cost 1.
+In units of :math:`(a - c) / b` the market is :math:`u_i = q_i (1 - \sum_j q_j)`: a cartel sells 1/2 in all,
+firms in equilibrium :math:`n/(n+1)`, and competition that drives the price to cost 1.
 """
 
 import jax.numpy as jnp
@@ -105,7 +105,7 @@ class Cournot(Environment):
             )
         )
         note = (
-            f"price {price:.2f}, cost {self.cost:g}; each sells {self.nash_share * self.unit:.2f} in equilibrium, "
-            f"{self.cartel_share * self.unit:.2f} as a cartel"
+            f"price {price:.2f}, cost {self.cost:g}; each sells {self.nash_share * self.unit:.2f} in "
+            f"equilibrium, {self.cartel_share * self.unit:.2f} as a cartel"
         )
         return Stack((Bars(bars), Note(note if int(state.time) else "nothing was sold yet")))

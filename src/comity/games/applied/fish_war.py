@@ -2,8 +2,9 @@ r"""The great fish war (Levhari and Mirman, 1980): nations fish in one sea, and 
 
 .. math:: s' = \Big(s - \sum_j c_j\Big)^\alpha, \qquad u_i = \log c_i
 
-With a discount :math:`\delta` everybody takes the share :math:`(1 - \alpha\delta) / (n - (n - 1)\alpha\delta)` of the stock in the
-Markov-perfect equilibrium, and :math:`(1 - \alpha\delta) / n` where the sum of all returns is largest.
+With a discount :math:`\delta` everybody takes :math:`(1 - \alpha\delta) / (n - (n - 1)\alpha\delta)` of the
+stock in the Markov-perfect equilibrium, and :math:`(1 - \alpha\delta) / n` where the sum of all returns is
+largest.
 """
 
 from typing import NamedTuple

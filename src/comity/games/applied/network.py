@@ -1,5 +1,6 @@
 """Networks of roads: edges with latencies, from a name or a file, and the ways through them."""
 
+import heapq
 import json
 import math
 from functools import lru_cache
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float
 from comity.core.errors import ComityError, require
 
 MOST_BYTES = 1_000_000  # of a file
+MOST_PATHS = 200_000  # that are looked at for ways
 
 
 class Edge(NamedTuple):
@@ -39,11 +41,11 @@ class Network(NamedTuple):
 
     @property
     def constants(self) -> Float[np.ndarray, " edges"]:
-        return np.asarray([edge.constant for edge in self.edges])
+        return np.asarray([edge.constant for edge in self.edges], float)
 
     @property
     def slopes(self) -> Float[np.ndarray, " edges"]:
-        return np.asarray([edge.slope for edge in self.edges])
+        return np.asarray([edge.slope for edge in self.edges], float)
 
     def name(self, route: int) -> str:
         """The places on a way."""
@@ -63,7 +65,7 @@ BUILT_IN: dict[str, tuple[Edge, ...]] = {
 def read_network(network: str, most: int) -> Network:
     """A network by its name or from a JSON file, with its `most` quickest ways when it is empty.
 
-    A file says `{"from": "s", "to": "t", "edges": [{"from": "s", "to": "a", "constant": 1.0, "slope": 0.5}, ...]}`.
+    A file says `{"from": "s", "to": "t", "edges": [{"from": "s", "to": "t", "constant": 1, "slope": 2}]}`.
     """
     if network in BUILT_IN:
         edges, start, end = BUILT_IN[network], "s", "t"
@@ -103,21 +105,21 @@ def _edge(path: str, number: int, edge: Any) -> Edge:
     numbers = [edge.get(name, 0.0) for name in ("constant", "slope")]
     for name, value in zip(("constant", "slope"), numbers, strict=True):
         fits = isinstance(value, int | float) and not isinstance(value, bool)
-        require(fits and math.isfinite(value) and value >= 0, f"{where}: {name}", value, "a number of at least 0")
+        require(
+            fits and math.isfinite(value) and value >= 0, f"{where}: {name}", value, "a number of at least 0"
+        )
     return Edge(edge["from"], edge["to"], float(numbers[0]), float(numbers[1]))
 
 
 def _routes(edges: tuple[Edge, ...], start: str, end: str, most: int) -> tuple[tuple[int, ...], ...]:
     """The quickest ways without a place twice, cheapest first (a best-first search over paths)."""
-    import heapq
-
     leaving: dict[str, list[int]] = {}
     for number, edge in enumerate(edges):
         leaving.setdefault(edge.start, []).append(number)
     queue: list[tuple[float, tuple[int, ...], tuple[str, ...]]] = [(0.0, (), (start,))]
     found: list[tuple[int, ...]] = []
     looked_at = 0
-    while queue and len(found) < most and looked_at < 200_000:
+    while queue and len(found) < most and looked_at < MOST_PATHS:
         length, path, places = heapq.heappop(queue)
         looked_at += 1
         if places[-1] == end:

@@ -1,7 +1,7 @@
-r"""Routing (a congestion game, Rosenthal 1973): drivers choose ways through a network and slow each other down.
+r"""Routing (a congestion game, Rosenthal 1973): drivers choose ways and slow each other down.
 
-An edge takes :math:`a_e + b_e x_e`, where :math:`x_e` is the share of the drivers on it. In Pigou's network selfish drivers take 4/3 of
-the time of the best flow; in Braess' a new road makes everybody slower.
+An edge takes :math:`a_e + b_e x_e`, where :math:`x_e` is the share of the drivers on it. In Pigou's network
+selfish drivers take 4/3 of the time of the best flow; in Braess' a new road makes everybody slower.
 """
 
 from typing import NamedTuple
@@ -30,10 +30,12 @@ class Day(NamedTuple):
 
 
 class Routing(Environment):
-    """Drivers who go from one place to another every day; each sees how long every way took, and its own way."""
+    """Drivers who go the same trip every day; each sees how long every way took, and its own."""
 
     players: int = 8  # how many drivers
-    network: str = "braess-shortcut"  # pigou, braess, braess-shortcut, or a JSON file with edges and latencies
+    network: str = (
+        "braess-shortcut"  # pigou, braess, braess-shortcut, or a JSON file with edges and latencies
+    )
     routes: int = 8  # the quickest ways that there are to choose from
     horizon: int | None = 20  # days in an episode
 
@@ -68,7 +70,10 @@ class Routing(Environment):
         uses = jnp.asarray(self.roads.uses, jnp.float32)
         there = (took >= 0).astype(jnp.float32)
         load = (uses[took] * there[:, None]).sum(axis=0) / self.players
-        edges = jnp.asarray(self.roads.constants, jnp.float32) + jnp.asarray(self.roads.slopes, jnp.float32) * load
+        edges = (
+            jnp.asarray(self.roads.constants, jnp.float32)
+            + jnp.asarray(self.roads.slopes, jnp.float32) * load
+        )
         return uses @ edges
 
     def reset(self, key: Key) -> tuple[Day, PerSeat[PyTree]]:

@@ -1,12 +1,11 @@
 r"""Traffic on a network: the equilibrium of drivers who choose the fastest way, and the best flow of all.
 
-The latency of an edge is :math:`\ell_e(x) = a_e + b_e x` with a share :math:`x` of the traffic on it. In Wardrop's equilibrium
-(1952) no way in use is slower than another; it minimises Beckmann's potential
-:math:`\sum_e \int_0^{x_e} \ell_e`, the social optimum :math:`\sum_e x_e \ell_e(x_e)`. Both are convex programs over how much
-goes each way. The price of anarchy is at most 4/3 (Roughgarden and Tardos, 2002).
+The latency of an edge is :math:`\ell_e(x) = a_e + b_e x` with a share :math:`x` of the traffic on it. In
+Wardrop's equilibrium (1952) no way in use is slower than another; it minimises Beckmann's potential
+:math:`\sum_e \int_0^{x_e} \ell_e`, the best flow :math:`\sum_e x_e \ell_e(x_e)`. Both are convex programs
+over how much goes each way. The price of anarchy is at most 4/3 (Roughgarden and Tardos, 2002).
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -25,29 +24,38 @@ class Traffic(NamedTuple):
 
 
 def wardrop_equilibrium(
-    constant: Sequence[float], slope: Sequence[float], routes: Bool[np.ndarray, "routes edges"]
+    constant: Float[np.ndarray, " edges"],
+    slope: Float[np.ndarray, " edges"],
+    routes: Bool[np.ndarray, "routes edges"],
 ) -> Traffic:
     """The flow in which nobody gains by another way, for one unit of traffic."""
     return _flow(constant, slope, routes, marginal=0.5)
 
 
-def social_optimum(
-    constant: Sequence[float], slope: Sequence[float], routes: Bool[np.ndarray, "routes edges"]
+def best_flow(
+    constant: Float[np.ndarray, " edges"],
+    slope: Float[np.ndarray, " edges"],
+    routes: Bool[np.ndarray, "routes edges"],
 ) -> Traffic:
     """The flow with the smallest mean latency."""
     return _flow(constant, slope, routes, marginal=1.0)
 
 
-def price_of_anarchy(
-    constant: Sequence[float], slope: Sequence[float], routes: Bool[np.ndarray, "routes edges"]
+def routing_price_of_anarchy(
+    constant: Float[np.ndarray, " edges"],
+    slope: Float[np.ndarray, " edges"],
+    routes: Bool[np.ndarray, "routes edges"],
 ) -> float:
     """The mean latency in equilibrium over the best one."""
     found = wardrop_equilibrium(constant, slope, routes).mean_latency
-    return found / social_optimum(constant, slope, routes).mean_latency
+    return found / best_flow(constant, slope, routes).mean_latency
 
 
 def _flow(
-    constant: Sequence[float], slope: Sequence[float], routes: Bool[np.ndarray, "routes edges"], marginal: float
+    constant: Float[np.ndarray, " edges"],
+    slope: Float[np.ndarray, " edges"],
+    routes: Bool[np.ndarray, "routes edges"],
+    marginal: float,
 ) -> Traffic:
     a, b = np.asarray(constant, float), np.asarray(slope, float)
     uses = np.asarray(routes, float)
@@ -67,7 +75,11 @@ def _flow(
         jac=True,
         method="SLSQP",
         bounds=[(0.0, 1.0)] * len(uses),
-        constraints={"type": "eq", "fun": lambda flow: flow.sum() - 1.0, "jac": lambda flow: np.ones_like(flow)},
+        constraints={
+            "type": "eq",
+            "fun": lambda flow: flow.sum() - 1.0,
+            "jac": lambda flow: np.ones_like(flow),
+        },
         options={"ftol": 1e-14, "maxiter": 1_000},
     )
     if not result.success:
