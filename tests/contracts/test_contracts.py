@@ -36,7 +36,11 @@ FAMILIES = {
     "particles": "simple-spread",
     "probe": "probe-observation",
     "commons-harvest": "commons-harvest",
+    "cournot": "cournot",
+    "fish-war": "fish-war",
+    "routing": "routing",
 }
+FEW_NEW = {"cournot", "fish-war", "routing"}  # like the matrix and the probes to all but their own players
 REWARD = "tests.games.test_shaping:as_it_was"
 OTHER_REWARD = "tests.games.test_shaping:twice_and_what_was_seen"
 HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
@@ -66,7 +70,7 @@ ONE_VALUE = {
     "lola-dice": ("shared", "kind", "popart"),
     "pola": ("shared", "kind", "popart"),
 }
-GIVEN = {"actions": (4, 1)}  # values that no rule would find
+GIVEN = {"actions": (4, 1), "network": "pigou"}  # values that no rule would find
 
 
 def through_json(data: dict[str, Any]) -> dict[str, Any]:
@@ -115,6 +119,8 @@ def suitable(name: str, everywhere: bool = False) -> list[Environment]:
     games = []
     for family, first in FAMILIES.items():
         if family == "commons-harvest" and name not in HARVESTERS:
+            continue
+        if family in FEW_NEW and name not in SCRIPTED[family]:
             continue
         if not everywhere and family not in ONLY.get(name, FAMILIES):
             continue
