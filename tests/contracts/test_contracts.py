@@ -70,7 +70,7 @@ ONE_VALUE = {
     "lola-dice": ("shared", "kind", "popart"),
     "pola": ("shared", "kind", "popart"),
 }
-GIVEN = {"actions": (4, 1), "network": "pigou"}  # values that no rule would find
+GIVEN = {"actions": (4, 1)}  # values that no rule would find
 
 
 def through_json(data: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def through_json(data: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", GAMES.rows())
 def test_game_survives_a_file(name: str) -> None:
     game = make_game(name)
-    for field, changed in one_change_each(game, GIVEN, ONE_VALUE.get(name, ())):
+    for field, changed in one_change_each(game, {**GIVEN, "network": "pigou"}, ONE_VALUE.get(name, ())):
         again = game_from_data(through_json(game_data(changed)))
         assert again == changed, field
         assert again != game, field
