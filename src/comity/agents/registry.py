@@ -94,6 +94,7 @@ _HARVEST = "comity.agents.scripted.harvest"
 _BARGAINING = "comity.agents.scripted.bargaining"
 _AUCTION = "comity.agents.scripted.auction"
 _SIGNALLING = "comity.agents.scripted.signalling"
+_APPLIED = "comity.agents.scripted.applied"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -169,6 +170,17 @@ SCRIPTED = {
             "convention": Row(f"{_SIGNALLING}:Convention", "each symbol names the value of its attribute"),
             "babbler": Row(f"{_SIGNALLING}:Babbler", "says and guesses anything"),
         },
+    ),
+    "cournot": Registry(
+        "scripted player",
+        {"firm": Row(f"{_APPLIED}:Firm", "sells the equilibrium's or cartel's share")},
+    ),
+    "fish-war": Registry(
+        "scripted player",
+        {"fisher": Row(f"{_APPLIED}:Fisher", "takes a fixed share of the stock")},
+    ),
+    "routing": Registry(
+        "scripted player", {"driver": Row(f"{_APPLIED}:Driver", "takes the way that was quickest yesterday")}
     ),
 }
 
