@@ -38,6 +38,8 @@ def small(name: str, tunable: tuple[str, ...] = (), **settings: Any) -> Experime
     prefix = "learner." if hasattr(default, "learner") else ""
     if prefix or hasattr(default, "network"):
         settings = {f"{prefix}network": "tabular", **settings}
+    if getattr(getattr(default, "critic", None), "central", False):  # it reads more than a table can
+        settings = {"critic.network": "mlp", **settings}
     agent = make_agent(name, **settings)
     return make_experiment(game, agent, iterations=2, batch=BATCH.get(name, 4), chunk=2, tunable=tunable)
 

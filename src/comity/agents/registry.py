@@ -58,6 +58,12 @@ AGENTS = Registry(
         "qplex": Row("comity.agents.off_policy.qplex:QPLEX", "Q-learning for a team: any joint values"),
         "pqn": Row("comity.agents.off_policy.pqn:PQN", "Q-learning on many games at once, without a replay"),
         "pqn-vdn": Row("comity.agents.off_policy.pqn:PQNVDN", "PQN for a team: joint values are sums"),
+        "ddpg": Row("comity.agents.off_policy.ddpg:DDPG", "deterministic policy gradient, from a replay"),
+        "td3": Row("comity.agents.off_policy.td3:TD3", "DDPG with twin critics, delay and smoothing"),
+        "sac": Row("comity.agents.off_policy.sac:SAC", "soft actor-critic: paid for entropy, from a replay"),
+        "maddpg": Row("comity.agents.off_policy.maddpg:MADDPG", "DDPG whose critics read all seats' actions"),
+        "matd3": Row("comity.agents.off_policy.matd3:MATD3", "TD3 whose critics read all seats' actions"),
+        "masac": Row("comity.agents.off_policy.masac:MASAC", "SAC whose critics read all seats' actions"),
     },
     "comity.agents",
 )
