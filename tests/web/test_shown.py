@@ -160,9 +160,9 @@ def test_a_large_file_is_read_by_samples_in_order(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     count = LARGE // len(row(100_000)) + 50_000
     path.write_text("".join(row(i) for i in range(1, count + 1)))
-    started = time.perf_counter()
+    started = time.process_time()  # the machine may have other work
     found = RowReader().columns(path)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 1.5
     iterations = found["iteration"]
     assert 15_000 < iterations.size <= 20_010
     assert (iterations[0], iterations[-1]) == (1, count)
@@ -174,9 +174,9 @@ def test_a_folder_of_500_runs_is_listed_in_a_second(tmp_path: Path) -> None:
     for i in range(500):
         make_run(tmp_path / f"kind-{i // 10}" / f"seed-{i % 10}", rows=3)
     with TestClient(make_app(tmp_path, "t", ["testserver"])) as client:
-        started = time.perf_counter()
+        started = time.process_time()
         found = client.get("/api/index").json()["entries"]
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 0.8
     assert len(found) == 500
 
 
