@@ -17,7 +17,7 @@ from comity.web.live import Live, files_signature
 from comity.web.places import Root
 from comity.web.population import best_line
 from comity.web.replies import Threads
-from comity.web.rows import LARGE, RowReader, last_row
+from comity.web.rows import LARGE, RowReader, as_columns, last_row, parsed
 from comity.web.shown import sources
 from tests.web.folder import NASTY, make_run, row
 
@@ -145,6 +145,19 @@ def test_rows_that_are_added_are_read_and_half_lines_wait(tmp_path: Path) -> Non
     path.unlink()
     assert reader.columns(path) == {}
     assert last_row(path) == {}
+
+
+def test_lines_that_are_read_at_once_are_those_that_are_read_alone() -> None:
+    good = [row(i).encode() for i in range(1, 4)]
+    assert [own["iteration"] for own in parsed(good)] == [1, 2, 3]
+    tricky = [b'{"iteration": 4}, {"iteration": 5}', b'{"iteration": 6', b'"x": 1}', b"", b"]", b"[", b"7"]
+    assert [own["iteration"] for own in parsed([*good, *tricky])] == [1, 2, 3]
+    split = [b'{"iteration": 6, "a": [1', b"2]}"]  # two lines that together are one object
+    assert parsed(split) == []
+    huge = as_columns(
+        parsed([b'{"iteration": 1, "a": 1' + b"0" * 400 + b"}", b'{"iteration": 2, "a": true}'])
+    )
+    assert np.isnan(huge["a"]).all()
 
 
 def test_nan_becomes_null_in_replies(client: TestClient, root: Path) -> None:
