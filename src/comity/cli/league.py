@@ -62,9 +62,10 @@ def run(name: str, arguments: list[str]) -> int:
         found.save_csv(settings.csv)
     if settings.picture is not None:
         from comity.report.plots import heat_map
+        from comity.report.svg import as_file
 
         picture = heat_map(found.players, found.mean, found.low, found.high)
-        write_atomically(settings.picture, picture.encode())
+        write_atomically(settings.picture, as_file(picture))
     if settings.json == Path("-"):
         print(json.dumps(found.to_data()))
         return 0

@@ -18,6 +18,7 @@ from comity.evaluate.comparison import default_metric, final_score
 from comity.evaluate.groups import game_name, kind_of
 from comity.evaluate.influence import league_influence
 from comity.evaluate.league import League, read_league
+from comity.evaluate.standing import best_first
 from comity.play.player_file import read_player
 from comity.report import html, sections, social
 from comity.report.analysis import analysis_section
@@ -61,7 +62,7 @@ def run(name: str, arguments: list[str]) -> int:
         page = run_page(source, records) if one_kind else compare([source], command=_command(arguments)).page
         out = source / "report.html"
     else:
-        league = read_league(source)
+        league = best_first(read_league(source))
         page, out = league_page(league, source), source.with_suffix(".html")
     out = settings.out or out
     write_atomically(out, page.encode())

@@ -76,6 +76,7 @@ class Agent(eqx.Module):
 
     learns: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset()
+    spreads: ClassVar[bool] = False  # whether its update may see a part of the games (`comity.core.shards`)
 
     def __repr__(self) -> str:
         return brief_settings(self)

@@ -40,7 +40,10 @@ def play_episodes(
     if length is None:
         raise ComityError("This game has no fixed length: give it a horizon.")
     if not game.resumable:
-        raise ComityError("Episodes of third-party environments cannot be played again by their number.")
+        raise ComityError(
+            "Episodes of third-party environments cannot be played again by their number, so their kinds "
+            "are not looked for: comity replay shows one of them."
+        )
     if len(players) != len(game.seats):
         raise ComityError(f"The game has {len(game.seats)} seats, and {len(players)} players were given.")
     played = _play(game, seat_players(players), jax.random.key(seed), episodes, length)

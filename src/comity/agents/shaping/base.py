@@ -20,6 +20,7 @@ from comity.core.agent import Act, Agent, Context, Explained, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
 from comity.core.game import GameSpec
+from comity.core.shards import mean_over, std, variance
 from comity.core.tunable import Number
 from comity.learn.advantages import over_team
 from comity.learn.critic_values import CriticBatch, CriticValues
@@ -157,10 +158,10 @@ class ShapingAgent(Agent):
             advantage = advantage * over_team(partial(time_discount, discount=learner.discount))(ended)
         answered = jnp.stack(pasts or [jnp.zeros_like(own)])
         metrics = {
-            "own_advantage": jnp.std(own),
-            "past_advantage": jnp.std(answered),
-            "past_negative": jnp.mean(answered < 0, dtype=jnp.float32),
-            "shaping_term": jnp.std(total),
+            "own_advantage": std(own),
+            "past_advantage": std(answered),
+            "past_negative": mean_over(jnp.mean(answered < 0, dtype=jnp.float32)),
+            "shaping_term": std(total),
         }
         if others:
             metrics["opponent_explained_variance"] = _explained_variance(others)
@@ -238,4 +239,4 @@ def _explained_variance(others: tuple[Other, ...]) -> Float[Array, ""]:
     """How much of the others' returns their values tell: 1 all, 0 nothing."""
     returns = jnp.stack([other.returns for other in others])
     missed = jnp.stack([other.returns - other.value for other in others])
-    return 1.0 - jnp.var(missed) / (jnp.var(returns) + 1e-8)
+    return 1.0 - variance(missed) / (variance(returns) + 1e-8)
