@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from comity.training.populations.lineage import Individual, Lineage
 from comity.web.app import make_app
 from comity.web.catalogue import Catalogue
 from comity.web.curves import downsample
 from comity.web.live import Live, files_signature
 from comity.web.places import Root
-from comity.web.population import best_line
+from comity.web.population import best_line, read_population
 from comity.web.replies import Threads
 from comity.web.rows import LARGE, RowReader, as_columns, last_row, parsed
 from comity.web.shown import sources
@@ -114,6 +115,20 @@ def test_a_population_has_parents_and_the_line_of_the_fittest(client: TestClient
     assert (member["fitness"], member["settings"], member["parent"]) == (None, {}, None)
     assert client.get("/api/population?path=league.json").status_code == 404
     (root / "damaged.json").unlink()
+
+
+def test_a_lineage_is_read_as_populations_write_it() -> None:
+    first = tuple(Individual(f"generation-000/member-{i}", None, {"rate": 0.1 * i}, i / 10) for i in range(3))
+    second = tuple(
+        Individual(f"generation-001/member-{i}", first[2].name, {"rate": 0.3}, -i) for i in range(3)
+    )
+    lineage = Lineage((first, second, (Individual("generation-002/member-0", second[0].name, {}),)), "reward")
+    found = read_population(json.loads(json.dumps(lineage.to_data())), "pbt", {"pbt/generation-000/member-2"})
+    assert found is not None
+    assert found["line"] == [own.name for own in lineage.ancestors(lineage.best.name)]
+    assert found["measure"] == "reward"
+    assert [own["run"] for own in found["members"]].count("pbt/generation-000/member-2") == 1
+    assert found["members"][-1]["fitness"] is None
 
 
 def test_a_lineage_in_a_ring_ends() -> None:
