@@ -31,6 +31,7 @@ from comity.training.overrides import (
     with_transform,
 )
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
+from comity.training.sharding import make_devices
 
 
 @dataclass
@@ -66,7 +67,8 @@ class RunSettings:
     out: Path | None = None  # the run folder; by default runs/GAME-AGENT-seed-N
     resume: bool = False  # go on with the run in --out if it exists
     population: str | None = None  # runs that follow from results: NAME or MODULE:CLASS, as in psro
-    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised or MODULE:CLASS
+    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised, ray or MODULE:CLASS
+    address: str | None = None  # of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; by default one here
     json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
     start_from: Annotated[str | None, tyro.conf.arg(name="from")] = None
     """begin as this player: a run folder, a player file or zoo:GAME/AGENT/SEED"""
@@ -90,6 +92,7 @@ HELP = "Trains agents in a game and writes a run folder: config, metrics, checkp
 
 def parse(names: list[str], arguments: list[str]) -> Any:
     """The settings together with those of this game and these agents; defaults are those of a recipe."""
+    make_devices(_devices(arguments))  # before anything is computed
     recipe = _recipe(names)
     game, agents = _defaults(names, recipe)
     defaults: dict[str, Any] = {"game": game}
@@ -206,6 +209,16 @@ def trust_named(specs: tuple[str, ...]) -> None:
     for spec in specs:
         if ":" in name_in(spec):
             trust(name_in(spec))
+
+
+def _devices(arguments: list[str]) -> int:
+    """How many devices are asked for, before anything is parsed; what is no number is refused later."""
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--devices":
+            value = value if equals else "".join(arguments[place + 1 : place + 2])
+            return int(value) if value.isdecimal() and len(value) < 6 else 1
+    return 1
 
 
 def _same(value: Any) -> Any:

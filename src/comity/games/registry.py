@@ -77,6 +77,11 @@ GAMES = Registry(
         ),
         "signalling": Row("comity.games.signalling:Signalling", "Lewis' game: one speaks, one guesses"),
         "foraging": Row("comity.games.foraging:Foraging", "level-based foraging: food that takes several"),
+        "cournot": Row("comity.games.applied.cournot:Cournot", "applied: firms choose what they sell"),
+        "fish-war": Row("comity.games.applied.fish_war:FishWar", "applied: nations fish in one sea"),
+        "routing": Row(
+            "comity.games.applied.routing:Routing", "applied: drivers choose ways and slow each other down"
+        ),
         "probe-observation": Row(
             "comity.games.probes.observation:ProbeObservation", "probe: does the critic read its input"
         ),
