@@ -42,7 +42,13 @@ FAMILIES = {
     "fish-war": "fish-war",
     "routing": "routing",
 }
-FEW_NEW = {"cournot", "fish-war", "routing"}  # like the matrix and the probes to all but their own players
+FEW_NEW = {
+    "cournot",
+    "fish-war",
+    "routing",
+    "signalling",
+    "auction",
+}  # like the matrix and the probes to all but their own players
 REWARD = "tests.games.test_shaping:as_it_was"
 OTHER_REWARD = "tests.games.test_shaping:twice_and_what_was_seen"
 HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
