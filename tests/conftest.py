@@ -1,10 +1,12 @@
 """Strict types in all tests: shapes checked at run time, no silent promotion of types or ranks."""
 
 import atexit
+import ctypes
 import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 
@@ -34,7 +36,12 @@ in_background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 if in_background and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-MOST_MEMORY = 1_500_000_000  # bytes; a worker that keeps all programs grows, and then looks through them
+# Bytes. A worker that keeps all programs grows; what it has freed, it gets back only in part.
+MOST_MEMORY = 1_500_000_000
+GROWTH = (
+    300_000_000  # since it last forgot them: forgetting after every test would mean to trace everything anew
+)
+resident_after = 0
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -55,10 +62,24 @@ def few_programs() -> Iterator[None]:
     A process may also hold only so many pieces of mapped memory, which is another reason.
     """
     yield
-    resident = Path("/proc/self/statm")
-    if resident.exists() and int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
+    global resident_after
+    if resident_bytes() > max(MOST_MEMORY, resident_after + GROWTH):
         jax.clear_caches()
         gc.collect()
+        give_back()
+        resident_after = resident_bytes()
+
+
+def resident_bytes() -> int:
+    """What this process holds in memory; 0 where the system does not say."""
+    resident = Path("/proc/self/statm")
+    return int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if resident.exists() else 0
+
+
+def give_back() -> None:
+    """Returns freed memory to the system, where the C library can."""
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def pytest_collection_finish() -> None:

@@ -22,6 +22,7 @@ from tests.agents.shaped import plain, shaken, shaken_critic
 NOW = jnp.float32(0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["prisoners-dilemma", "probe-target"])
 def test_the_most_likely_action_is_the_mode(game: str) -> None:
     agent = PPO(network=MLP(width=8), critic=Critic(network=MLP(width=8)))
@@ -58,6 +59,7 @@ def test_critics_play_along_only_while_learning_and_only_where_it_serves() -> No
     assert giving.policy(state).critic is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("persistent", [True, False])
 def test_a_critics_memory_lasts_over_rollouts(persistent: bool) -> None:
     """Rollouts of 3 steps in an episode of 9 are valued as one of 9, where the memory is kept."""

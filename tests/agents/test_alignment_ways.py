@@ -96,6 +96,7 @@ def iterated(experiment: Experiment) -> tuple[Any, Any, dict[str, Array]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_learns(way: str) -> None:
     (name, settings), agent, how = WAYS[way]
@@ -115,6 +116,7 @@ def test_every_way_learns(way: str) -> None:
         assert largest(jax.tree.map(jnp.subtract, after[0].policy, after[1].policy)) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("other", ["tit-for-tat", "adalign"])
 def test_it_learns_beside_players_of_another_kind(other: str) -> None:
     """Its own critic reads the others' view and rewards; what they remember and record is theirs."""

@@ -116,6 +116,7 @@ def haggler(gae_lambda: float = 0.8, opponent_values: OwnView | None = None) -> 
     return plain(learner, opponent_values or OwnView())
 
 
+@pytest.mark.long
 def test_an_afterstate_is_valued_before_chance_draws() -> None:
     """Step by step: what the critic says of the next round with its values hidden, and the losses of both."""
     game = make_game("negotiation", horizon=4)
@@ -163,6 +164,7 @@ def test_an_afterstate_is_valued_before_chance_draws() -> None:
     assert abs(float(everyone) - float(loss)) > 1e-4  # it learns from the other's view too
 
 
+@pytest.mark.long
 def test_luck_is_no_advantage_to_a_critic_of_afterstates() -> None:
     """Other values drawn for the next round change nothing in what the last one was worth."""
     game = make_game("negotiation", horizon=None)
@@ -211,6 +213,7 @@ def test_popart_keeps_what_the_head_says(actions: int) -> None:
     assert np.abs(said(now, head) - said(before, head)).max() > 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [A2C, PPO])
 @pytest.mark.parametrize("unit", [1.0, 10.0])
 def test_normalised_targets_have_mean_0_and_spread_1_in_any_unit(unit: float, kind: Any) -> None:

@@ -15,6 +15,7 @@ from comity.training.options import Options
 from comity.training.runner import create, run
 
 
+@pytest.mark.long
 def test_it_finds_the_target_of_a_continuous_probe(tmp_path: Path) -> None:
     game = make_game("probe-target")
     shape: dict[str, Any] = {"network": "mlp", "network.width": 8}

@@ -63,6 +63,7 @@ def test_conjugate_gradients_solve() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(np.asarray(matrix), np.asarray(target)), rtol=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["prisoners-dilemma", "probe-target"])
 def test_trpo_takes_the_natural_direction_and_keeps_its_bound(game: str) -> None:
     agent = TRPO(network=SMALL, critic=APART, max_kl=0.005, damping=0.01, conjugate_steps=40)
@@ -74,6 +75,7 @@ def test_trpo_takes_the_natural_direction_and_keeps_its_bound(game: str) -> None
     kl = float(before.kl(unroll(after.policy)).mean())
     np.testing.assert_allclose(metrics["kl"], kl, rtol=1e-3)
     assert 0.3 * 0.005 < kl <= 0.005 * 1.0001
+    np.testing.assert_allclose(metrics["critic_learning_rate"], APART.learning_rate, rtol=1e-6)
     assert metrics["improvement"] > 0
     # The direction is that of the damped Fisher matrix's inverse, computed in full.
     flat, build = jax.flatten_util.ravel_pytree(state.policy)
@@ -140,6 +142,7 @@ def test_an_update_ends_when_the_policy_has_moved_far_enough() -> None:
     assert count == round(float(near[1]["steps_taken"]) * 40)
 
 
+@pytest.mark.long
 def test_the_step_size_follows_the_divergence() -> None:
     game = make_game("prisoners-dilemma")
     paces = {}
@@ -153,6 +156,7 @@ def test_the_step_size_follows_the_divergence() -> None:
     assert paces[10.0] == pytest.approx(1.5)
 
 
+@pytest.mark.long
 def test_statistics_are_learned_frozen_in_players_and_in_the_checkpoint() -> None:
     network = MLP(width=8, inputs=Inputs(normalise=True))
     agent = PPO(network=network, critic=Critic(network=network, norm=ReturnNorm(return_ema=0.1)))
@@ -175,6 +179,7 @@ def test_statistics_are_learned_frozen_in_players_and_in_the_checkpoint() -> Non
     assert params.policy.torso.normaliser is own  # acting changes nothing
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["batch", "minibatch", "scale", "none"])
 def test_advantages_are_normalised_where_asked(where: Any) -> None:
     """With normalised advantages a thousandfold reward changes nothing for the policy, without it does."""

@@ -79,6 +79,7 @@ def prepared(agent: DiceLookahead) -> tuple[LookaheadState, Any]:
     return state._replace(policy=tabled(TABLES[0]), critic=critic), tabled(TABLES[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "steps"), [("lola-dice", 2), ("pola", 1)])
 def test_the_sampled_gradient_is_that_of_the_value_after_the_others_learning(name: str, steps: int) -> None:
     rate = 1.5
@@ -112,6 +113,7 @@ def test_the_sampled_gradient_is_that_of_the_value_after_the_others_learning(nam
     assert np.max(np.abs(mean - wrong) / bound) > 2.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reach", [0.01, 0.05])
 def test_an_imagined_step_changes_behaviour_as_far_as_it_may(reach: float) -> None:
     ahead = {"inner_steps": 1, "inner_learning_rate": 1e6, "inner_penalty": 0.0, "max_kl": reach}
@@ -127,6 +129,7 @@ def test_an_imagined_step_changes_behaviour_as_far_as_it_may(reach: float) -> No
     assert float(before.kl(after).mean()) == pytest.approx(reach, rel=0.15)
 
 
+@pytest.mark.long
 def test_the_weight_multiplies_what_comes_of_the_others_learning() -> None:
     """The gradient is linear in it: at 0 that of the games with those who learned, at 1 the paper's."""
     ahead: dict[str, Any] = {"inner_steps": 1, "inner_learning_rate": 1.5}

@@ -185,6 +185,7 @@ def test_one_value_for_a_team_is_that_of_its_first_seat(kind: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=2e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", ["joint", "team", "state"])
 def test_minibatches_of_a_team_are_whole_games(view: str) -> None:
     """What a minibatch learns from is bit by bit what those games alone would give."""

@@ -70,6 +70,7 @@ def test_masks_are_kept_by_random_players() -> None:
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ppo", "trpo", "a2c")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mappo", *OTHERS])
 def test_masks_are_kept_by_learning_players(name: str) -> None:
     agent = comity.make_agent(name, **{"network": "mlp", "network.width": 8})

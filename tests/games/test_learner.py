@@ -52,6 +52,7 @@ def test_everything_is_seen_from_where_one_stands() -> None:
     assert seen.sum() == 2.0
 
 
+@pytest.mark.long
 def test_a_naive_learner_learns_to_take_every_coin() -> None:
     """So who always cooperates with it is exploited in the end."""
     game = LearnerGame(games=8)

@@ -80,6 +80,7 @@ def test_legal_choices_of_the_game_are_kept() -> None:
     assert set(chosen.tolist()) == {1, 2}
 
 
+@pytest.mark.long
 def test_one_agent_sits_in_both_seats() -> None:
     game = PaddedSeats(game=make_game(SPEAKER_LISTENER, horizon=4))
     agent = make_agent("ppo", **{"network": "mlp", "network.width": 8})

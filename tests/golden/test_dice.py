@@ -120,6 +120,7 @@ def sampled(objective: Callable[[Array, Array], Array], count: int = 40_000) -> 
     return found[0], found[1]
 
 
+@pytest.mark.long
 def test_sampled_derivatives_are_unbiased_and_a_biased_estimate_is_told() -> None:
     """Within 4.5 standard errors in all 10 first and 100 second derivatives; a surrogate's are 20 away."""
 

@@ -78,6 +78,7 @@ def test_dice_equals_automatic_differentiation(fade: float) -> None:
     assert np.abs(np.asarray(expected)).max() > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 20])
 @pytest.mark.parametrize("fade", [1.0, 0.6])
 def test_n_step_equals_automatic_differentiation(steps: int, fade: float) -> None:

@@ -78,6 +78,7 @@ def test_a_clipped_loss_needs_a_limit() -> None:
         Critic(loss="clipped")
 
 
+@pytest.mark.long
 def test_single_steps_need_learners_without_memory() -> None:
     for network in (GRU(width=4), MLP(width=4, inputs=Inputs(clock=True))):
         agent = PPO(network=network, minibatch_order="steps")
@@ -87,6 +88,7 @@ def test_single_steps_need_learners_without_memory() -> None:
             jax.eval_shape(partial(agent.update, key=jax.random.key(0)), found.state, batch, NOW)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", [PPO(network=MLP(width=4)), A2C(network=MLP(width=4))], ids=["ppo", "a2c"])
 def test_learners_log_what_users_look_for(agent: PPO | A2C) -> None:
     agent_metrics = {"learning_rate", "policy_loss", "value_loss", "entropy", "gradient_norm"}

@@ -15,8 +15,10 @@ from comity.web.catalogue import Catalogue
 from comity.web.curves import downsample
 from comity.web.live import Live, files_signature
 from comity.web.places import Root
+from comity.web.population import best_line
 from comity.web.replies import Threads
 from comity.web.rows import LARGE, RowReader, last_row
+from comity.web.shown import sources
 from tests.web.folder import NASTY, make_run, row
 
 
@@ -31,7 +33,8 @@ def test_the_list_has_runs_and_leagues_and_nothing_else(client: TestClient) -> N
     kinds = [(entry["kind"], entry["path"]) for entry in data["entries"]]
     seeds = [("run", f"ppo/seed-{i}") for i in range(3)]
     run = ("run", NASTY.replace("/", "_"))
-    assert sorted(kinds) == sorted([("league", "league.json"), ("run", "other"), run, *seeds])
+    files = [("league", "league.json"), ("population", "population.json")]
+    assert sorted(kinds) == sorted([*files, ("run", "other"), run, *seeds])
     found = {entry["path"]: entry for entry in data["entries"]}["ppo/seed-1"]
     assert (found["iteration"], found["iterations"], found["reward"]) == (100, 100, 2.0)
     assert found["status"] == "finished"
@@ -85,6 +88,38 @@ def test_a_league_with_standings_and_where_its_players_are(client: TestClient) -
     assert found["mean"] == [[-1.0, -2.0], [-1.9, -2.0]]
     assert found["standings"][0]["player"] == "tit-for-tat"
     assert found["sources"]["tit-for-tat"] == "tit-for-tat"
+
+
+def test_players_of_a_league_are_found_by_where_they_were() -> None:
+    runs = {"a", "b/seed-0", "b/seed-1", "c/seed-0"}
+    given = {"x": "runs/a", "y": "b", "z": "../b/seed-1", "seed-0": "c/seed-0", "t": "tit-for-tat"}
+    found = {"x": "a", "y": "b/seed-0", "z": "b/seed-1", "seed-0": "c/seed-0", "t": "tit-for-tat"}
+    assert sources(given, runs) == found
+
+
+def test_a_league_as_a_game(client: TestClient) -> None:
+    found = get(client, "/api/league/analysis", path="league.json")
+    assert found["exploitability"]["by_league"] == pytest.approx([0.0, 0.0], abs=1e-9)
+    assert found["players"][0] == "tit-for-tat"
+
+
+def test_a_population_has_parents_and_the_line_of_the_fittest(client: TestClient, root: Path) -> None:
+    found = get(client, "/api/population", path="population.json")
+    assert (found["generations"], len(found["members"]), found["settings"]) == (3, 9, ["rate"])
+    assert found["line"] == ["generation-0/member-0", "generation-1/member-0", "generation-2/member-2"]
+    damaged = [[{"name": "a", "fitness": "x", "settings": 3, "parent": 5}, 7, {"name": 1}], None]
+    data = {"kind": "comity-population", "generations": damaged}
+    (root / "damaged.json").write_text(json.dumps(data))
+    (member,) = get(client, "/api/population", path="damaged.json")["members"]
+    assert (member["fitness"], member["settings"], member["parent"]) == (None, {}, None)
+    assert client.get("/api/population?path=league.json").status_code == 404
+    (root / "damaged.json").unlink()
+
+
+def test_a_lineage_in_a_ring_ends() -> None:
+    ring = [{"name": "a", "parent": "b", "fitness": 1.0, "generation": 0},
+            {"name": "b", "parent": "a", "fitness": 2.0, "generation": 0}]  # fmt: skip
+    assert best_line(ring) == ["a", "b"]
 
 
 def test_downsampling_keeps_ends_and_peaks() -> None:

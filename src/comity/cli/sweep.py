@@ -89,10 +89,11 @@ def run(name: str, arguments: list[str]) -> int:
 
 def write_page(found: SweepResult) -> None:
     """Writes the page and the picture into the folder of the sweep."""
+    from comity.report.svg import as_file
     from comity.report.sweep import sweep_picture
 
     picture = sweep_picture(found.vary, found.points, found.scores, found.metric, found.best)
-    write_atomically(found.folder / "sweep.svg", picture.encode())
+    write_atomically(found.folder / "sweep.svg", as_file(picture))
     write_atomically(found.folder / "sweep.html", sweep_html(found).encode())
 
 

@@ -130,7 +130,7 @@ def train_together(
             again = command if settings.resume else f"{command} --resume"
             print(f"stopped and saved; go on with: {again}", file=sys.stderr)
             return 130
-    return _print_results(list(runs.values()), out, settings.json)
+    return _print_results(list(population.outcome(runs).values()), out, settings.json)
 
 
 def train_again(jobs: list[Job], settings: Any) -> int:

@@ -23,7 +23,13 @@ from comity.play.zoo import PREFIX
 from comity.training.experiment import SIZES, Experiment, make_experiment
 from comity.training.named import name_in
 from comity.training.options import Options, hook_specs
-from comity.training.overrides import agent_label, fitting_matchmaker, with_rewards
+from comity.training.overrides import (
+    agent_label,
+    fitting_matchmaker,
+    with_channel,
+    with_rewards,
+    with_transform,
+)
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
 from comity.training.sharding import make_devices
 
@@ -39,10 +45,18 @@ class ExperimentSettings:
     unroll: int | None = None  # steps played in each iteration; by default the game's horizon
     chunk: int | None = None  # iterations in one compiled call; by default a 200th of all, up to 50
     opponents: Name = DEFAULT  # who meets whom; its settings are --opponents.SETTING
-    rewards: str | None = None  # own (the default), sum of all, what others' count, or MODULE:FUNCTION
     warm_up: int = 0  # steps played at random before training
     share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
     groups: tuple[str, ...] = ()  # groups of seats that share parameters, as in --groups 0,1,2 3
+
+
+@dataclass
+class TransformSettings:
+    """What is made of the game."""
+
+    transforms: tuple[str, ...] = ()  # games made of this one, in order: contract gifting,amount=0.5
+    channel: str | None = None  # seats talk: symbols or vector, with settings: symbols,vocabulary=4,noise=0.1
+    rewards: str | None = None  # own (the default), sum of all, what others' count, or MODULE:FUNCTION
 
 
 @dataclass
@@ -86,6 +100,7 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     # Fields, not base classes: the comments of a class made here would not be found for the help.
     fields: list[tuple[str, Any, Any]] = [
         ("of_experiment", _flat(ExperimentSettings), field(default_factory=partial(_same, sizes))),
+        ("of_transforms", _flat(TransformSettings), field(default_factory=TransformSettings)),
         ("of_run", _flat(RunSettings), field(default_factory=RunSettings)),
         ("of_evaluation", _flat(EvaluationSettings), field(default_factory=EvaluationSettings)),
         ("options", _flat(Options), field(default_factory=Options)),
@@ -103,7 +118,7 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     program = f"comity train {' '.join(names)}"
     # An optional choice is parsed as what was chosen, not by a subcommand.
     parsed: Any = parse_arguments(together, arguments, program, config=(tyro.conf.AvoidSubcommands,))
-    flat = (parsed.of_experiment, parsed.of_run, parsed.of_evaluation, parsed)
+    flat = (parsed.of_experiment, parsed.of_transforms, parsed.of_run, parsed.of_evaluation, parsed)
     return SimpleNamespace(recipe=recipe, **{name: x for part in flat for name, x in vars(part).items()})
 
 
@@ -143,7 +158,11 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     same_seats = recipe is not None and len(settings.game.seats) == len(recipe.game.seats)
     if same_seats and share is None and not groups:
         groups = recipe.seating
-    game = settings.game if settings.rewards is None else with_rewards(settings.game, settings.rewards)
+    game = settings.game
+    for transform in settings.transforms:
+        game = with_transform(game, transform)
+    game = game if settings.channel is None else with_channel(game, settings.channel)
+    game = game if settings.rewards is None else with_rewards(game, settings.rewards)
     return make_experiment(
         game,
         tuple(agents),

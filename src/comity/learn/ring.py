@@ -45,7 +45,8 @@ class Replay(Memory):
 
     Sequences start at any step (`anywhere`), or with an episode (`episodes`). What follows the end of the
     episode that a sequence began in belongs to another one: it is not `alive`, so nothing is learned from it,
-    and nothing flows across since `resets` marks it.
+    and nothing flows across since `resets` marks it. A rollout that does not go on where the one before it
+    ended (`resets` in its first step) cuts the episode before it.
     """
 
     capacity: int = 100_000  # how many steps of a game are kept, over all games side by side
@@ -117,6 +118,9 @@ class Replay(Memory):
         }
         age = found.pop("age")[0]
         found["alive"] = found["alive"] & self._same_episode(found["resets"])
+        # What goes on elsewhere was cut: the value of the true successor stands for it.
+        cut = jnp.concatenate([found["resets"][1:], jnp.zeros_like(found["resets"][:1])])
+        found["truncated"] = found["truncated"] | (cut & ~found["terminated"])
         nothing: dict[str, Any] = {
             name: () for name in ("extras", "bootstrap", "carry", *STATES) if name not in found
         }
@@ -139,8 +143,15 @@ class Replay(Memory):
         kept = {name: getattr(batch, name) for name in names}
         # Within a rollout a new episode is known by the end of the one before; at its start, by its age.
         begins = jnp.broadcast_to(batch.age == 0, batch.resets.shape[1:])
-        resets = batch.resets.at[0].set(begins)
-        return {**kept, "resets": resets, "age": _ages(resets[:, 0], batch.age)}
+        resets = batch.resets.at[0].set(batch.resets[0] | begins)
+        ages = _ages(batch.resets[:, 0].at[0].set(False), batch.age)
+        kept = {name: _without_keys(value) if name in STATES else value for name, value in kept.items()}
+        return {**kept, "resets": resets, "age": ages}
+
+
+def _without_keys(state: PyTree) -> PyTree:
+    """A game's state without the random keys in it, which no critic reads (`as_numbers`)."""
+    return jax.tree.map(lambda x: None if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x, state)
 
 
 def _ages(resets: Bool[Array, "time game"], age: Int[Array, " game"]) -> Int[Array, "time game"]:

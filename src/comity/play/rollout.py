@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.agent import Act, Agent, Simulate, communicates
 from comity.core.batch import Trajectory
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
 from comity.core.matchmaker import Occupant
 from comity.core.shards import game_keys
@@ -228,5 +228,9 @@ def _check_occupants(seats: int, occupants: tuple[Occupant, ...], batch: int) ->
         raise ComityError(f"The game has the seats 0 to {seats - 1}, but the players take {taken}.")
     for occupant in occupants:
         groups = group_count(occupant)
-        if batch % groups:
-            raise ComityError(f"A batch of {batch} games cannot be cut into {groups} equal groups.")
+        require(
+            batch % groups == 0,
+            "batch",
+            batch,
+            f"a multiple of {groups}: each group has as many games",
+        )

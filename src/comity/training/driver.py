@@ -160,9 +160,13 @@ class Lanes:
 
 
 def _program_of(experiment: Experiment) -> Experiment:
-    """What advancing reads of an experiment: neither its seed nor its tunable settings, which are state."""
+    """What advancing reads of an experiment.
+
+    Neither its seed nor its tunable settings, which are state, nor how long it goes on, but for schedules.
+    """
     numbers = tuple(dict.fromkeys(own, 1.0) for own in experiment.tuned())
-    return dataclasses.replace(experiment, seed=0).with_tuned(numbers)
+    alike = dataclasses.replace(experiment.with_iterations(experiment.schedule_length), seed=0)
+    return alike.with_tuned(numbers)
 
 
 @functools.cache

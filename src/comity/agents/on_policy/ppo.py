@@ -122,4 +122,4 @@ class PPO(ActorCriticAgent):
         games = data[0].games * devices()
         parts = minibatches(key, games, self.epochs, self.minibatches, self.minibatch_order)
         state, metrics = self.kl.run(step, state, parts, self.epochs)
-        return self._update_statistics(state, batch, read), {**metrics, **shaped.metrics}
+        return self.update_statistics(state, batch, read), {**metrics, **shaped.metrics}

@@ -33,9 +33,9 @@ function card(job, index, refresh) {
     : runs.length ? link("curves", { path: runs.map((run) => run.path) }) : null;
   return h("div", { class: "panel", "data-job": job.status }, h("div", { class: "bar" }, h("b", {}, job.out), h("span", { class: `badge ${job.status}` }, job.status),
     h("span", { class: "note" }, `${number(job.seconds, 0)} s`), all ? [h("progress", { max: all, value: done, "aria-label": "iterations done" }), h("span", { class: "note" }, `${number(done)} / ${number(all)}`)]
-      : job.status === "running" ? h("progress", { "aria-label": "under way" }) : null,
+      : ["running", "cancelling"].includes(job.status) ? h("progress", { "aria-label": "under way" }) : null,
     look ? h("a", { href: look }, "Look") : null,
-    job.status === "running" ? h("button", { type: "button", class: "cancel", onclick: async () => { await post(`/api/jobs/${job.id}/cancel`, {}); refresh(); } }, "Cancel") : null),
+    ["running", "cancelling"].includes(job.status) ? h("button", { type: "button", class: "cancel", onclick: async () => { await post(`/api/jobs/${job.id}/cancel`, {}); refresh(); } }, job.status === "running" ? "Cancel" : "End at once") : null),
     h("div", { class: "command" }, job.command), job.status === "failed" ? h("pre", {}, job.said) : null);
 }
 
