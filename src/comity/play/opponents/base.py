@@ -1,4 +1,4 @@
-"""What all matchmakers have in common that draw opponents in groups and keep account of the games with them."""
+"""What all matchmakers have in common that draw opponents in groups and keep account of the games."""
 
 from comity.core.errors import require
 from comity.core.matchmaker import Matchmaker
