@@ -35,7 +35,7 @@ test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims
 
 test-first-hour: $(VENV)/.core ## what a newcomer types, from a wheel in an empty environment (PYTHONS: interpreters)
-	$(BIN)/python tests/first_hour/run.py $(PYTHONS)
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python tests/first_hour/run.py $(PYTHONS)
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow
@@ -44,9 +44,10 @@ $(VENV)/.web: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[ui,web-tests]"
 	touch $@
 
-# Chromium is the system's: apt-get install chromium, or CHROMIUM=PATH. Without it the tests are skipped.
-test-web: $(VENV)/.web ## the browser application in headless Chromium
-	$(BIN)/python -m pytest -m web tests/web
+# Chromium is the system's, or CHROMIUM=PATH. Where it can be neither found nor installed, the tests are skipped.
+test-web: $(VENV)/.web ## the browser application in headless Chromium, which is installed if that can be done
+	sh tests/web/get_chromium.sh
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -rs -m web tests/web
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

@@ -32,6 +32,7 @@ from comity.theory import (
 )
 from comity.theory.dynamics.stationary import limit_stationary, stationary_from_log_rates
 from comity.theory.empirical.alpha_rank import log_takeover
+from comity.theory.empirical.psro import named_meta_solver
 
 ROCK_PAPER_SCISSORS = named_game("rock-paper-scissors").payoffs[0]
 
@@ -235,3 +236,20 @@ def test_social_metrics_by_hand():
 def test_bad_input_is_refused_with_what_would_work(call, sentence):
     with pytest.raises(TheoryError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize("name", ["nash", "alpha-rank", "regret-matching"])
+def test_meta_solvers_find_the_equilibrium_of_rock_paper_scissors(name: str) -> None:
+    game = named_game("rock-paper-scissors")
+    for own in named_meta_solver(name)(game):
+        np.testing.assert_allclose(own, 1 / 3, atol=1e-3)
+
+
+def test_regret_matching_finds_a_mixed_equilibrium_that_is_not_even() -> None:
+    """Matching pennies in which one match is worth 3: both show that side with probability 1/3."""
+    game = NormalFormGame.from_bimatrix([[3.0, -1.0], [-1.0, 1.0]])
+    row, column = named_meta_solver("regret-matching")(game)
+    np.testing.assert_allclose(row, [1 / 3, 2 / 3], atol=5e-3)
+    np.testing.assert_allclose(column, [1 / 3, 2 / 3], atol=5e-3)
+    with pytest.raises(ValueError, match="no meta-solver"):
+        named_meta_solver("guess")

@@ -1,4 +1,4 @@
-"""`comity analyse LEAGUE.json`: a league as an empirical game."""
+"""`comity analyse LEAGUE.json`: a league as an empirical game, or all profiles of players of a game."""
 
 import json
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class Settings:
     """Prints the equilibria, alpha-rank, ratings and exploitability of a league's players.
 
     The players are the strategies of the empirical game; what they earned, with its uncertainty, are the
-    payoffs.
+    payoffs. `comity analyse GAME PLAYER ...` measures the game among policies of any number of seats instead:
+    every profile is played.
     """
 
     # what `comity league ... --json FILE` wrote
@@ -44,7 +45,11 @@ class Settings:
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Analyses a league."""
+    """Analyses a league, or the game among policies."""
+    if arguments and not arguments[0].startswith("-") and not arguments[0].endswith(".json"):
+        from comity.cli import policies
+
+        return policies.run(arguments)
     settings = parse_arguments(Settings, arguments or ["--help"], "comity analyse")
     require(settings.resamples >= 0, "resamples", settings.resamples, "at least 0")
     require(0 <= settings.seed < 2**31, "seed", settings.seed, "between 0 and 2147483647")

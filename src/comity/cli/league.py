@@ -1,5 +1,6 @@
 """`comity league GAME PLAYER PLAYER ...`: a head-to-head matrix with confidence intervals."""
 
+import dataclasses
 import json
 import math
 import sys
@@ -55,7 +56,8 @@ def run(name: str, arguments: list[str]) -> int:
             f"--help says more."
         )
     require(0 <= settings.seed < 2**31, "seed", settings.seed, "between 0 and 2147483647")
-    found = _play(settings, _sources(names[1:]))
+    sources = _sources(names[1:])
+    found = dataclasses.replace(_play(settings, sources), sources=sources)
     if settings.csv is not None:
         found.save_csv(settings.csv)
     if settings.picture is not None:

@@ -17,6 +17,7 @@ from comity.core.files import write_atomically
 from comity.evaluate.comparison import ranked
 from comity.evaluate.groups import game_name
 from comity.report.verdicts import interval, number, words
+from comity.training.executors.registry import with_address
 from comity.training.jobs import Job
 from comity.training.populations.sweep import SweepResult, read_values, train_sweep
 from comity.training.recipes import is_recipe
@@ -64,7 +65,7 @@ def run(name: str, arguments: list[str]) -> int:
                 vary,
                 out,
                 seeds=settings.seeds,
-                executor=settings.executor,
+                executor=with_address(settings.executor, settings.address),
                 options=options,
                 metric=metric,
                 minimise=minimise,

@@ -4,10 +4,11 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, Int, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
-from comity.core.agent import Agent
+from comity.core.agent import Agent, Metrics
+from comity.core.batch import Trajectory
 from comity.core.game import GameSpec
 
 
@@ -18,6 +19,7 @@ class Team(NamedTuple):
     agent: Agent
     policy: PyTree
     behaviour: PyTree
+    spec: GameSpec | None = None  # of the game; for matchmakers that make players of their own
 
 
 class Occupant(NamedTuple):
@@ -32,11 +34,23 @@ class Occupant(NamedTuple):
     params: PyTree
 
 
+class Drawn(NamedTuple):
+    """Who of a pool sits in some seats: `member[g]` in group g, -1 where it is the team's present self."""
+
+    seats: tuple[int, ...]
+    team: int
+    member: Int[Array, " groups"]
+
+
 class Lineup(NamedTuple):
-    """The occupants of one rollout, and which teams learn from it, each with the seats it learns in."""
+    """The occupants of one rollout, and which teams learn from it, each with the seats it learns in.
+
+    `drawn` says who was drawn from the pool, for matchmakers that keep account of what came of it.
+    """
 
     occupants: tuple[Occupant, ...]
     learning: tuple[tuple[int, tuple[int, ...]], ...]
+    drawn: tuple[Drawn, ...] = ()
 
 
 class Matchmaker(eqx.Module):
@@ -49,6 +63,20 @@ class Matchmaker(eqx.Module):
     @abstractmethod
     def init(self, policies: tuple[PyTree, ...]) -> PyTree:
         """An empty pool for teams whose policies have these shapes."""
+
+    def observe(
+        self,
+        pool: PyTree,
+        lineups: tuple[Lineup, ...],
+        teams: tuple[Team, ...],
+        played: tuple[Trajectory, ...],
+    ) -> PyTree:
+        """The pool after what was played in these lineups; by default as it is."""
+        return pool
+
+    def metrics(self, pool: PyTree) -> Metrics:
+        """What the pool shows among the metrics of the run; by default nothing."""
+        return {}
 
     @abstractmethod
     def remember(self, pool: PyTree, policies: tuple[PyTree, ...], iteration: Array) -> PyTree:

@@ -18,11 +18,17 @@ from comity.play.plug_ins import checked_class, is_class_of, trust_path
 
 Configured = TypeVar("Configured", bound=eqx.Module)
 
+_OPPONENTS = "comity.play.opponents"
+
 MATCHMAKERS = Registry(
     "matchmaker",
     {
         "self-play": Row("comity.play.matchmaking:SelfPlay", "all learners as they are now"),
         "past": Row("comity.play.matchmaking:PastSelves", "past selves, drawn from a buffer"),
+        "strongest": Row(f"{_OPPONENTS}.strongest:Strongest", "past selves with the highest ratings"),
+        "prioritised": Row(f"{_OPPONENTS}.prioritised:Prioritised", "past selves that are hard to beat"),
+        "diverse": Row(f"{_OPPONENTS}.diverse:Diverse", "past selves that behave differently"),
+        "fixed": Row(f"{_OPPONENTS}.fixed:FixedPlayers", "named players that do not learn"),
     },
     "comity.matchmakers",
 )

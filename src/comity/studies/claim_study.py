@@ -14,6 +14,7 @@ from comity.core.game import Environment
 from comity.evaluate.curves import learning_curve
 from comity.evaluate.league import League, by_kind, league_from_data
 from comity.evaluate.replay import replay
+from comity.evaluate.standing import best_first
 from comity.play.loading import scripted_player
 from comity.play.specs import game_from_data
 from comity.play.zoo import zoo_recipe
@@ -101,7 +102,8 @@ class ClaimStudy(Study):
             picture = plots.heat_map(league.players, league.mean)
             write_atomically(out / f"league-{horizon}.svg", as_file(picture))
             about = f"Episodes of {horizon} steps; all seeds of the agent as one, each with itself."
-            parts.append(sections.league_section(league, about))
+            title = f"League, T = {horizon}"
+            parts.append(sections.league_section(best_first(league), about, title))
         curves = curves_of(results["players"], out)
         if curves:
             picture = plots.learning_curves({self.agent: learning_curve(curves, "reward")}, "reward per step")
@@ -139,9 +141,10 @@ def claims_verdict(claims: Sequence[Mapping[str, Any]], seeds: int) -> str:
     first = f"{len(held) - len(misses)} of {len(held)} claims hold over {seeds} seeds."
     if misses:
         return f"{first} Missed: {', '.join(misses)}."
-    return (
-        f"{first} {len(claims) - len(held)} further numbers have no bar and stand beside the published ones."
-    )
+    free = len(claims) - len(held)
+    if free == 0:
+        return f"{first} Every number here has a bar."
+    return f"{first} {free} further numbers have no bar and stand beside the published ones."
 
 
 def _cooperation(results: Results, out: Path) -> list[str]:

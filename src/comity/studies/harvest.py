@@ -5,6 +5,7 @@ commons_harvest__open (Agapiou et al., 2022) from pixels.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,27 @@ class Harvest(Study):
             sections.curves_section(curves),
             _replays(results, out),
         ]
-        lead = "Seven players, apples that come back only while others are left."
-        return self.write_page(results, out, lead, parts)
+        return self.write_page(results, out, harvest_verdict(results["rows"]), parts)
+
+
+def harvest_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which learner makes most of the commons, and which keeps most among players who take all."""
+    learners = [row for row in rows if row["player"] in METHODS]
+
+    def mean(row: Mapping[str, Any], name: str) -> float:
+        return float(np.mean([seed[name] for seed in row["seeds"]]))
+
+    alone = {row["player"]: mean(row, "collective") for row in learners if row["company"] == "itself"}
+    best = max(alone, key=lambda name: alone[name])
+    rest = ", ".join(f"{value:.0f} of {name}" for name, value in alone.items() if name != best)
+    first = (
+        f"Of the learners, {best} harvests most with its own kind, {alone[best]:.0f} apples against {rest}."
+    )
+    company = next(row["company"] for row in learners if row["company"] != "itself")
+    among = [row for row in learners if row["company"] == company]
+    firm = max(among, key=lambda row: mean(row, "focal"))
+    kept = f"{mean(firm, 'focal'):.1f} each while these get {mean(firm, 'others'):.1f}"
+    return f"{first} Beside {company} players {firm['player']} keeps most, {kept}."
 
 
 def _row(label: str, company: str, seeds: list[Harvested]) -> dict[str, Any]:

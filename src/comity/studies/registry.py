@@ -15,6 +15,9 @@ STUDIES = Registry(
     "study",
     {
         "ipd": Row(f"{_HERE}.ipd:IPD", "Advantage Alignment in the iterated prisoner's dilemma"),
+        "ipd-forgiving": Row(
+            f"{_HERE}.ipd_forgiving:IPDForgiving", "Advantage Alignment there that forgives accidents"
+        ),
         "ipd-loqa": Row(f"{_HERE}.ipd_loqa:IPDLoqa", "LOQA in the iterated prisoner's dilemma, five logits"),
         "ipd-pola": Row(f"{_HERE}.ipd_pola:IPDPola", "POLA in the iterated prisoner's dilemma, with memory"),
         "coin": Row(f"{_HERE}.coin:Coin", "Advantage Alignment in the Coin Game"),
@@ -39,6 +42,8 @@ STUDIES = Registry(
         "mfos": Row(f"{_HERE}.mfos:MFOSStudy", "M-FOS and its evolutionary form extort a naive learner"),
         "teams": Row(f"{_HERE}.teams:Teams", "MAPPO and IPPO in the multi-particle games"),
         "team-variants": Row(f"{_HERE}.team_variants:TeamVariants", "what MAPPO's faster forms cost"),
+        "values": Row(f"{_HERE}.values:Values", "PQN-VDN, VDN, QMIX and IQL in simple-spread"),
+        "dilemmas": Row(f"{_HERE}.dilemmas:Dilemmas", "learners of action values in social dilemmas"),
     },
     group="comity.studies",
 )

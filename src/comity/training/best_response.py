@@ -18,6 +18,7 @@ from comity.core.errors import ComityError, require
 from comity.core.game import Environment, GameSpec
 from comity.core.matchmaker import Lineup, Matchmaker, Occupant, Team
 from comity.play.mixed import MixedAgent, MixedParams, mix
+from comity.play.opponents.seating import systematic
 from comity.training import loop
 from comity.training.driver import drive, start_any_seed
 from comity.training.experiment import Experiment
@@ -56,7 +57,7 @@ class AgainstMixtures(Matchmaker):
         ]
         others = [i for i in range(len(teams)) if i != learner]
         for i, members, shares in zip(others, self.members, self.shares, strict=True):
-            index = _systematic(shares, self.groups, jax.random.fold_in(own_key, i))
+            index = systematic(shares, self.groups, jax.random.fold_in(own_key, i))
             drawn = jax.tree.map(lambda x, index=index: x[index], members)
             occupants.append(Occupant(teams[i].seats, teams[i].agent, drawn))
         return (Lineup(tuple(occupants), ((learner, teams[learner].seats),)),)
@@ -162,16 +163,6 @@ def _check(game: Environment, agent: Agent, seat: int, opponents: Opponents) -> 
         shares = [share for share, _ in mixture]
         fits = bool(shares) and min(shares) >= -1e-9 and abs(sum(shares) - 1.0) < 1e-6
         require(fits, f"the shares in seat {s}", shares, "at least 0 and add up to 1")
-
-
-def _systematic(shares: Float[Array, " players"], count: int, key: Key) -> Array:
-    """`count` indices, index i about `count * shares[i]` times, in random order."""
-    shift_key, order_key = jax.random.split(key)
-    points = (jnp.arange(count, dtype=jnp.float32) + jax.random.uniform(shift_key)) / count
-    # The last player with a share takes what rounding leaves above the sum of all shares.
-    last = jnp.max(jnp.where(shares > 0, jnp.arange(shares.size), 0))
-    index = jnp.searchsorted(jnp.cumsum(shares), points, side="right")
-    return jax.random.permutation(order_key, jnp.minimum(index, last))
 
 
 def _blank_learner(agent: Agent, spec: GameSpec, seat: int) -> list[Player]:

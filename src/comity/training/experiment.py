@@ -109,6 +109,10 @@ class Experiment(eqx.Module):
             for agent in self.agents
         )
 
+    def with_agents(self, agents: tuple[Agent, ...]) -> "Experiment":
+        """The same experiment with other agents in the same seats."""
+        return dataclasses.replace(self, agents=agents)
+
     def with_tuned(self, numbers: tuple[Mapping[str, Number], ...]) -> "Experiment":
         """The same experiment with other numbers in its agents, which are taken as they are."""
         agents = tuple(with_tunable(agent, own) for agent, own in zip(self.agents, numbers, strict=True))

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.scripted.base import Random
 from comity.core.agent import Agent, Context, Metrics, Player, add_group_axis
-from comity.core.batch import TeamBatch, team_batch
+from comity.core.batch import TeamBatch, Trajectory, team_batch
 from comity.core.game import PerSeat
 from comity.core.matchmaker import Lineup, Occupant, Team
 from comity.core.memory import PRIORITIES
@@ -96,9 +96,11 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
     key = jax.random.fold_in(state.key, state.iteration)
     match_key, play_key, learn_key = jax.random.split(key, 3)
     progress = _progress(experiment, state)
-    lineups = _lineups(experiment, state.learners, state.pool, match_key, progress)
+    teams = _teams(experiment, state.learners, progress)
+    lineups = experiment.matchmaker.lineups(state.pool, teams, match_key)
     metrics: Metrics = {}
     learners, memories, envs, measured = list(state.learners), list(state.memories), [], []
+    trajectories: list[Trajectory] = []
     outcomes: list[Metrics] = []
     for number, lineup in enumerate(lineups):
         played, after = rollout(
@@ -106,12 +108,16 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
             experiment.unroll,
         )  # fmt: skip
         envs.append(after)
+        trajectories.append(played)
         measured.append(measure_play(played, state.returns[number]))
         learning = tuple(seat for _, own in lineup.learning for seat in own)
         outcomes.append(outcome_metrics(experiment.game, played, learning))
         for i, seats in lineup.learning:
             agent = experiment.agents[i]
             batch = team_batch(played, seats)
+            if not agent.memory.transient and _learns_elsewhere(i, lineups):
+                # In its memory this rollout does not go on where the one before it ended.
+                batch = batch.replace(resets=batch.resets.at[0].set(True))
             context = _context(experiment, agent, progress, lineup)
             learners[i], memories[i], report = _learn(
                 agent, learners[i], memories[i], batch, context, _learner_key(learn_key, i, number, lineups)
@@ -121,7 +127,9 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
     metrics = {**play_metrics(experiment, lineups, measured), **mean_outcomes(outcomes), **metrics}
     policies = _policies(experiment, tuple(learners))
     metrics["finite"] = _all_finite(policies).astype(jnp.float32)
-    pool = experiment.matchmaker.remember(state.pool, policies, state.iteration)
+    pool = experiment.matchmaker.observe(state.pool, lineups, teams, tuple(trajectories))
+    metrics |= experiment.matchmaker.metrics(pool)
+    pool = experiment.matchmaker.remember(pool, policies, state.iteration)
     after_state = RunState(
         state.iteration + 1, state.key, tuple(learners), tuple(memories), pool, tuple(envs),
         tuple(play.returns for play in measured), state.tuned,
@@ -134,6 +142,11 @@ def _learner_key(key: Key, learner: int, number: int, lineups: tuple[Lineup, ...
     own = jax.random.fold_in(key, learner)
     earlier = [i for lineup in lineups[:number] for i, _ in lineup.learning]
     return jax.random.fold_in(own, number) if learner in earlier else own
+
+
+def _learns_elsewhere(learner: int, lineups: tuple[Lineup, ...]) -> bool:
+    """Whether a team learns from more than one rollout of an iteration."""
+    return sum(i == learner for lineup in lineups for i, _ in lineup.learning) > 1
 
 
 def players(experiment: Experiment, state: RunState) -> PerSeat[Player]:
@@ -254,14 +267,23 @@ def _policies(experiment: Experiment, learners: tuple[PyTree, ...]) -> tuple[PyT
     return tuple(agent.policy(state) for agent, state in zip(experiment.agents, learners, strict=True))
 
 
+def lineups_of(experiment: Experiment, state: RunState) -> tuple[Lineup, ...]:
+    """The rollouts of an iteration from a state, whose shapes are those of any other."""
+    return _lineups(experiment, state.learners, state.pool, state.key, _progress(experiment, state))
+
+
 def _lineups(
     experiment: Experiment, learners: tuple[PyTree, ...], pool: PyTree, key: Key, progress: Array
 ) -> tuple[Lineup, ...]:
-    teams = tuple(
-        Team(seats, agent, agent.policy(state), agent.behaviour(state, progress))
+    return experiment.matchmaker.lineups(pool, _teams(experiment, learners, progress), key)
+
+
+def _teams(experiment: Experiment, learners: tuple[PyTree, ...], progress: Array) -> tuple[Team, ...]:
+    spec = experiment.game.spec
+    return tuple(
+        Team(seats, agent, agent.policy(state), agent.behaviour(state, progress), spec)
         for seats, agent, state in zip(experiment.seating, experiment.agents, learners, strict=True)
     )
-    return experiment.matchmaker.lineups(pool, teams, key)
 
 
 def _context(experiment: Experiment, agent: Agent, progress: Array, lineup: Lineup) -> Context:

@@ -200,6 +200,33 @@ class TitForTwoTats(MemoryStrategy):
         return jnp.where(insults >= 2, DEFECT, COOPERATE), insults
 
 
+class Standing(NamedTuple):
+    """Whether I and the others are in good standing."""
+
+    own: Bool[Array, ""]
+    others: Bool[Array, ""]
+
+
+class ContriteTitForTat(MemoryStrategy):
+    """Punishes defection unless it was deserved, and takes its own punishment (Sugden, 1986; Boyd, 1989).
+
+    Who cooperates is in good standing; who defects loses it, unless it is in good standing itself and met
+    somebody who was not. An accident is thus repaired by one round of punishment, where tit-for-tat echoes it
+    for ever.
+    """
+
+    def initial_carry(self, params: PyTree) -> Standing:
+        return Standing(jnp.bool_(True), jnp.bool_(True))
+
+    def rule(self, params: PyTree, carry: Standing, obs: PyTree, key: Key) -> tuple[PyTree, PyTree]:
+        now = Standing(
+            params.own[obs] | (carry.own & ~carry.others),
+            params.others[obs] | (carry.others & ~carry.own),
+        )
+        standing = jax.tree.map(lambda new: new | params.start[obs], now)
+        return jnp.where(standing.own & ~standing.others, DEFECT, COOPERATE), standing
+
+
 class GrimTrigger(MemoryStrategy):
     """Cooperates until the other defects once, then never again."""
 

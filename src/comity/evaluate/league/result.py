@@ -66,6 +66,7 @@ class League:
     by_seat: Float[np.ndarray, "seats players players"] | None = None
     deterministic: bool = False  # whether everybody did what was most likely instead of drawing
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)  # social outcomes, by name
+    sources: Mapping[str, str] = field(default_factory=dict)  # where players are, by what they are called
 
     def __repr__(self) -> str:
         return f"<League of {len(self.players)} players in {self.game['name']}: {', '.join(self.players)}>"
@@ -126,6 +127,7 @@ class League:
             "by_seat": None if self.by_seat is None else self.by_seat.tolist(),
             "deterministic": self.deterministic,
             "outcomes": {name: outcome.to_data() for name, outcome in self.outcomes.items()},
+            "sources": dict(self.sources),
         }
 
     def save(self, path: Path) -> None:

@@ -18,9 +18,11 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import jax.numpy as jnp
 import numpy as np
 
 from comity.core.display import displayed
+from comity.theory.dynamics.regret_matching import run_regret_matching
 from comity.theory.empirical.alpha_rank import alpha_rank
 from comity.theory.equilibria.lemke_howson import lemke_howson
 from comity.theory.equilibria.n_player import solve_n_player
@@ -31,6 +33,7 @@ from comity.theory.normal_form.structure import is_constant_sum
 
 Policy = TypeVar("Policy")
 MetaSolver = Callable[[NormalFormGame], Profile]
+META_STEPS = 2_000  # rounds of regret matching
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,32 @@ def alpha_rank_meta(game: NormalFormGame) -> Profile:
     joint = alpha_rank(game).distribution.reshape(game.num_actions)
     axes = range(game.num_players)
     return tuple(joint.sum(axis=tuple(j for j in axes if j != i)) for i in axes)
+
+
+def regret_matching_meta(game: NormalFormGame) -> Profile:
+    """Each player's average play in regret matching+ (where constant-sum, near an equilibrium)."""
+    width = float(np.ptp(game.payoffs)) or 1.0
+    tables = tuple(jnp.asarray((own - game.payoffs.min()) / width, jnp.float32) for own in game.payoffs)
+    starts = tuple(jnp.full(k, 1e-3, jnp.float32) for k in game.num_actions)
+    found = run_regret_matching(tables, starts, steps=META_STEPS, plus=True).strategies
+    played = [np.asarray(own, np.float64) for own in found]
+    return tuple(own / own.sum() for own in played)
+
+
+META_SOLVERS: dict[str, MetaSolver] = {
+    "nash": nash_meta,
+    "uniform": uniform_meta,
+    "last": last_meta,
+    "alpha-rank": alpha_rank_meta,
+    "regret-matching": regret_matching_meta,
+}
+
+
+def named_meta_solver(name: str) -> MetaSolver:
+    """A meta-solver by its name."""
+    if name not in META_SOLVERS:
+        raise TheoryError(f"There is no meta-solver {name!r}; {', '.join(META_SOLVERS)} would work.")
+    return META_SOLVERS[name]
 
 
 def psro(

@@ -6,6 +6,8 @@ runs in between, one best response per seat and round.
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,7 +17,14 @@ from comity.core.agent import Agent, Player
 from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
 from comity.evaluate.exploitability import Meetings
-from comity.theory.empirical.psro import MetaSolver, Psro, Response, nash_meta, psro_rounds
+from comity.theory.empirical.psro import (
+    MetaSolver,
+    Psro,
+    Response,
+    named_meta_solver,
+    nash_meta,
+    psro_rounds,
+)
 from comity.theory.normal_form import Profile
 from comity.training.best_response import Opponents, response_experiment
 from comity.training.executors.in_process import InProcess
@@ -24,6 +33,7 @@ from comity.training.populations.base import Members, Population, train_populati
 from comity.training.run import Run
 
 
+@dataclass
 class ResponseOracles(Population):
     """One population of players per seat; a generation is a best response in each seat.
 
@@ -31,19 +41,19 @@ class ResponseOracles(Population):
     smaller than their noise. The learner in a seat is the agent of the experiment that sits there.
     """
 
-    def __init__(
-        self,
-        initial: PerSeat[Sequence[Player]] | None = None,
-        rounds: int = 6,
-        tolerance: float = 0.02,
-        meta_solver: MetaSolver = nash_meta,
-        episodes: int = 256,
-    ) -> None:
-        require(tolerance >= 0.0, "tolerance", tolerance, "at least 0")
-        self._initial = initial
-        self._rounds, self._tolerance, self._solver = rounds, tolerance, meta_solver
-        self._episodes = episodes
-        self._result: Psro[Player] | None = None
+    initial: Any = None  # in Python, the first players of each seat; by default an untrained learner in each
+    rounds: int = 6  # at most so many generations
+    tolerance: float = 0.02  # the loop ends when no best response gains more than this per step
+    meta_solver: Any = "nash"  # nash, uniform, last, alpha-rank or regret-matching; in Python also a function
+    episodes: int = 256  # in which the payoffs of each profile are measured
+    _result: "Psro[Player] | None" = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require(self.tolerance >= 0.0, "tolerance", self.tolerance, "at least 0")
+        require(self.rounds >= 1, "rounds", self.rounds, "at least 1")
+        require(self.episodes >= 1, "episodes", self.episodes, "at least 1")
+        named = isinstance(self.meta_solver, str)
+        self._solver: MetaSolver = named_meta_solver(self.meta_solver) if named else self.meta_solver
 
     @property
     def result(self) -> Psro[Player]:
@@ -60,14 +70,14 @@ class ResponseOracles(Population):
             for agent, seats in zip(experiment.agents, experiment.seating, strict=True)
             for s in seats
         }
-        initial = self._initial
+        initial = self.initial
         if initial is None:
             initial = tuple([_untrained(self._agents[s], game, s, seed)] for s in range(len(game.seats)))
         require(len(initial) == len(game.seats), "initial", len(initial), f"{len(game.seats)}, one per seat")
-        self._meetings = Meetings(game, self._episodes, seed)
+        self._meetings = Meetings(game, self.episodes, seed)
         self._seeds = itertools.count(seed)
         self._round = 0
-        self._loop = psro_rounds(self._payoff, initial, self._solver, self._rounds, self._tolerance)
+        self._loop = psro_rounds(self._payoff, initial, self._solver, self.rounds, self.tolerance)
         return self._generation(*next(self._loop))
 
     def evolve(self, results: Mapping[str, Run], key: Key) -> Members:

@@ -11,6 +11,8 @@ POPULATIONS = Registry(
     {
         "seeds": Row(f"{_HERE}.seeds:Seeds", "one experiment with several seeds"),
         "sweep": Row(f"{_HERE}.sweep:Sweep", "every combination of some settings, with several seeds"),
+        "pbt": Row(f"{_HERE}.pbt:PBT", "members that copy the better ones and explore settings"),
+        "league": Row(f"{_HERE}.league:League", "main agents and exploiters against each other's past"),
         "psro": Row(f"{_HERE}.psro:ResponseOracles", "populations grown by best responses"),
     },
     group="comity.populations",
