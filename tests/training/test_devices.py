@@ -67,6 +67,20 @@ def test_two_devices_are_one_within_tolerance_and_resume_bit_by_bit(words: str, 
 
 
 @pytest.mark.long
+def test_distributed_ppo_is_ppo_on_the_union_of_the_games(tmp_path: Path) -> None:
+    """After two passes over two minibatches; Adam's epsilon keeps it from dividing rounding by itself."""
+    words = CASES[1].replace("--iterations 6 --chunk 2", "--iterations 1 --chunk 1")
+    words += " --agent.optimiser.epsilon 0.01 --agent.epochs 2 --agent.minibatches 2"
+    train(tmp_path / "one", words, devices=1)
+    train(tmp_path / "two", words)
+    mine, theirs = arrays(tmp_path / "two"), arrays(tmp_path / "one")
+    learned = [name for name in theirs if name.startswith("learners/") and "/policy/" in name]
+    assert len(learned) > 5
+    for name in theirs:
+        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.long
 def test_a_checkpoint_of_two_devices_goes_on_with_one(tmp_path: Path) -> None:
     words = CASES[1]
     train(tmp_path / "one", words, devices=1)

@@ -17,8 +17,16 @@ from comity.training.options import Options
 from comity.training.sharding import make_devices
 
 
+@dataclass(kw_only=True)
+class Where:
+    """Where a run goes on."""
+
+    executor: str = "auto"  # where runs train, as for comity train
+    address: str | None = None  # of a Ray cluster, with --executor ray
+
+
 @dataclass
-class Resume:
+class Resume(Where):
     """Goes on with a run."""
 
     folder: tyro.conf.Positional[Path]  # the run folder, or a folder of such, as --seeds makes one
@@ -31,8 +39,6 @@ class Resume:
     hooks: tuple[str, ...] | None = None  # further hooks: NAME or MODULE:CLASS; by default as before
     devices: int | None = None  # devices that share the games of a run; by default as before
     minutes: float | None = None  # stop after this time, with all saved; by default at the end
-    executor: str = "auto"  # where runs train, as for comity train
-    address: str | None = None  # of a Ray cluster, with --executor ray
     json: bool = False  # print one JSON object at the end, and no progress bar
 
 

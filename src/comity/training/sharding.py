@@ -19,6 +19,7 @@ from jaxtyping import PyTree
 
 from comity.core.agent import Metrics
 from comity.core.errors import ComityError, require
+from comity.core.matchmaker import Matchmaker
 from comity.core.shards import AXIS, Shards, sharded
 from comity.play.rollout import group_count
 from comity.training import loop
@@ -50,6 +51,9 @@ def check_devices(experiment: Experiment, count: int) -> None:
                 f"devices = {count} is not possible with {type(agent).__name__}, which learns from all games "
                 f"at once: a2c, ppo, ippo, mappo, adalign and proximal-adalign can be spread."
             )
+    watches = type(experiment.matchmaker).observe is not Matchmaker.observe
+    name = type(experiment.matchmaker).__name__
+    require(not watches, "devices", count, f"1 with {name}, which watches all games at once")
     require(experiment.game.resumable, "devices", count, "1 with a third-party environment")
     state = jax.eval_shape(lambda: loop.start(experiment))
     parts = count * _groups(experiment, state)
@@ -130,7 +134,7 @@ def advance_on(mesh: Mesh, shards: Shards, structure: Any, axes: tuple[int, ...]
 
 def _groups(experiment: Experiment, state: RunState) -> int:
     """Into how many groups the opponents cut the games."""
-    counts = []
+    counts: list[int] = []
 
     def look(state: RunState) -> None:
         for lineup in loop.lineups_of(experiment, state):
