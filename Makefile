@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: setup demo test test-long test-claims test-first-hour test-slow test-web lint bench retrain-check clean
+.PHONY: setup demo docs notebooks gallery test test-long test-claims test-first-hour test-slow test-web lint bench retrain-check clean
 
 setup: $(VENV)/.dev ## everything for users and developers, in .venv
 
@@ -35,7 +35,7 @@ test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims
 
 test-first-hour: $(VENV)/.core ## what a newcomer types, from a wheel in an empty environment (PYTHONS: interpreters)
-	$(BIN)/python tests/first_hour/run.py $(PYTHONS)
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python tests/first_hour/run.py $(PYTHONS)
 
 test-slow: $(VENV)/.dev ## the learning tests, which take minutes each
 	$(BIN)/python -m pytest -n $(CORES) -m slow
@@ -44,9 +44,24 @@ $(VENV)/.web: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[ui,web-tests]"
 	touch $@
 
-# Chromium is the system's: apt-get install chromium, or CHROMIUM=PATH. Without it the tests are skipped.
-test-web: $(VENV)/.web ## the browser application in headless Chromium
-	$(BIN)/python -m pytest -m web tests/web
+# Chromium is the system's, or CHROMIUM=PATH. Where it can be neither found nor installed, the tests are skipped.
+test-web: $(VENV)/.web ## the browser application in headless Chromium, which is installed if that can be done
+	sh tests/web/get_chromium.sh
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -rs -m web tests/web
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs ## the documentation as a site in site/, warnings as errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
+
+notebooks: $(VENV)/.dev ## runs the tutorials and keeps what they show (ONLY: some of them)
+	$(BIN)/python -m docsite.run_notebooks $(ONLY)
+
+gallery: $(VENV)/.dev ## the pictures of the gallery, from studies and commands (ONLY: some of them)
+	$(BIN)/python -m docsite.gallery $(ONLY)
 
 lint: $(VENV)/.dev ## formatting, style and types
 	$(BIN)/pre-commit run --all-files
@@ -59,4 +74,4 @@ retrain-check: $(VENV)/.core ## one seed of each recipe of the zoo, trained with
 	$(BIN)/comity reproduce retrain --out runs/retrain $(if $(ONLY),--only $(ONLY))
 
 clean:
-	rm -rf $(VENV) build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site build *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

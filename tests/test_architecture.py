@@ -54,6 +54,7 @@ ALLOWED = {
     "drawing": {"core"},  # scenes as pixels or text, for whoever shows them
     "returns": {"core"},
     "nets": {"core"},
+    "coordination": {"core"},  # mechanisms: arrays in, arrays out
     "games": {"core", "returns"},
     "learn": {"core", "returns", "nets"},
     "agents": {"core", "returns", "nets", "learn"},

@@ -1,19 +1,22 @@
 """The demo: who cooperates, who is exploited, and who is not, in the iterated prisoner's dilemma.
 
 Trains three learners with shared parameters in self-play, plays them in a league with scripted strategies,
-prints the table and writes one HTML page. Adding a learner is one entry in LEARNERS.
+lets trained players of the zoo meet in the Coin Game, prints the tables and writes one HTML page, which it
+opens where there is a screen. Adding a learner is one entry in LEARNERS.
 
     python experiments/prisoners_dilemma/demo.py [FOLDER]
 """
 
+import os
 import shutil
 import sys
 import time
+import webbrowser
 from pathlib import Path
 
 import jax
 
-from comity.api import scripted_player
+from comity.api import load_player, replay, scripted_player
 from comity.cli.league import print_league
 from comity.cli.progress import Progress
 from comity.core.agent import Agent, Player
@@ -70,6 +73,15 @@ LEARNERS: dict[str, tuple[Agent, Environment, int]] = {
 }
 STRATEGIES = ("always-cooperate", "always-defect", "tit-for-tat", "grim-trigger", "random")
 
+COIN = make_game("coin")
+COLLECTORS = {
+    "AdAlign": "zoo:coin/adalign/0",
+    "LOQA": "zoo:coin/loqa/0",
+    "always-cooperate": "always-cooperate",
+    "always-defect": "always-defect",
+}
+SHOWN = 25  # steps of a replay
+
 
 def train(name: str, out: Path) -> Run:
     """Trains one learner with seed 0."""
@@ -106,6 +118,37 @@ def summary(league: League, names: list[str]) -> str:
     return f"{first} {'; '.join(rest)}." if rest else first
 
 
+def coin_game(out: Path) -> tuple[League, list[str]]:
+    """Trained players of the zoo in the Coin Game: their league, and its part of the page, with replays."""
+    players = {name: load_player(source, COIN) for name, source in COLLECTORS.items()}
+    league = play_league(COIN, players, episodes=50)
+    league.save(out / "coin-league.json")
+    figures = []
+    for other in ("AdAlign", "always-defect"):
+        episode = replay(COIN, {"AdAlign": players["AdAlign"], other: players[other]}, steps=SHOWN)
+        episode.save(out / f"coin-against-{other}.gif")
+        figures.append(html.figure(episode._repr_html_(), f"AdAlign and {other}: {SHOWN} steps."))
+    note = (
+        "Trained players of the zoo. A coin pays 1 to whoever takes it; taking the other's costs the other "
+        "2. With its own kind AdAlign leaves the other's coins, and it answers always-defect, who takes all."
+    )
+    parts = [html.section("The Coin Game", html.paragraph(note), html.side_by_side(*figures))]
+    return league, [
+        *parts,
+        sections.league_section(league, "The same players head to head in the Coin Game."),
+    ]
+
+
+def show(page: Path) -> None:
+    """Says where to look, and opens the page where there is a screen."""
+    print(f"\nLook at {page.resolve()}")
+    print(f"and at {page.parent / 'coin-against-always-defect.gif'}")
+    print(f"With pip install '.[ui]', comity ui {page.parent} shows all of it in a browser.")
+    screen = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    if screen and not os.environ.get("CI"):
+        webbrowser.open(page.resolve().as_uri())
+
+
 def main() -> None:
     """Trains, plays, prints and writes the page."""
     started = time.monotonic()
@@ -119,6 +162,9 @@ def main() -> None:
     print_league(league)
     for name in players:
         print(f"- {name}: {verdict(league, name)}")
+    coins, coin_parts = coin_game(out)
+    print("\nThe Coin Game, trained players of the zoo")
+    print_league(coins)
     seen = {name: behaviour(GAME, p, p, jax.random.key(0), tremble=0.05) for name, p in players.items()}
     curves = {name: [result.metrics] for name, result in runs.items()}
     page = html.page(
@@ -130,6 +176,7 @@ def main() -> None:
                 sections.curve_tabs(curves, "reward", name="first"),
             ),
             sections.league_section(league),
+            *coin_parts,
             sections.behaviour_section(
                 {name: found for name, found in seen.items() if found is not None},
                 "Measured against copies of itself, with 5% of all actions replaced by random ones.",
@@ -142,7 +189,8 @@ def main() -> None:
         "defection -2, and who cooperates alone gets -3. All rewards shown are the game's own.",
     )
     write_atomically(out / "report.html", page.encode())
-    print(f"{out / 'report.html'}  ({time.monotonic() - started:.0f} seconds)")
+    print(f"\n{time.monotonic() - started:.0f} seconds")
+    show(out / "report.html")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from comity.api import league as league
     from comity.api import load_player as load_player
     from comity.api import psro as psro
+    from comity.api import replay as replay
     from comity.api import scripted_player as scripted_player
     from comity.api import sweep as sweep
     from comity.api import train as train
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from comity.training.experiment import Experiment as Experiment
     from comity.training.experiment import make_experiment as make_experiment
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "ComityError": "comity.core.errors",
@@ -45,6 +46,7 @@ _PUBLIC = {
     "make_game": "comity.play.specs",
     "make_matchmaker": "comity.play.specs",
     "psro": "comity.api",
+    "replay": "comity.api",
     "scripted_player": "comity.api",
     "sweep": "comity.api",
     "train": "comity.api",

@@ -24,6 +24,7 @@ from comity.training.run import Run
 from comity.training.runner import create, run
 
 if TYPE_CHECKING:
+    from comity.report.replays import ShownReplay
     from comity.theory.empirical.psro import MetaSolver, Psro
     from comity.training.populations.sweep import SweepResult
 
@@ -173,6 +174,46 @@ def _as_players(source: str | Path | Player | PerSeat[Player] | Run, game: Envir
     if isinstance(source, Run):
         return source.players
     return load_players(source, game) if isinstance(source, str | Path) else source
+
+
+def replay(
+    game: Environment | str,
+    players: Mapping[str, str | Path | Player | Run] | Sequence[str | Path | Player | Run],
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    episode: int = 0,
+    deterministic: bool = False,
+) -> "ShownReplay":
+    """Plays one episode, which shows itself in a notebook and can be saved: `.save("coin.gif")`.
+
+    Players are as in `league`, in the order of the seats; one alone fills all of them. `steps` ends the
+    episode earlier; another number of `episode` is another one.
+    """
+    from comity.evaluate.replay import replay as played
+    from comity.report.replays import ShownReplay
+
+    title = game if isinstance(game, str) else game.family
+    game = make_game(game) if isinstance(game, str) else game
+    named = (
+        players if isinstance(players, Mapping) else {_label(own, i): own for i, own in enumerate(players)}
+    )
+    count = len(game.seats)
+    if len(named) not in (1, count):
+        raise ComityError(f"{len(named)} players cannot fill {count} seats: give one, or one for each seat.")
+    names = list(named) * (count if len(named) == 1 else 1)
+    seated = tuple(_as_players(named[name], game)[seat] for seat, name in enumerate(names))
+    shown = [own.partition("#")[0] for own in names]
+    found = played(
+        game, seated, seed, steps, names=shown, title=title, episode=episode, deterministic=deterministic
+    )
+    return ShownReplay(found.title, found.seats, found.players, found.horizon, found.moments)
+
+
+def _label(player: str | Path | Player | Run, number: int) -> str:
+    """What a player without a name is called; the number keeps two of one kind apart and is not shown."""
+    name = str(player).removeprefix("zoo:") if isinstance(player, str | Path) else ""
+    return f"{name}#{number}"
 
 
 def psro(

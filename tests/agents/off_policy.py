@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array
 
 from comity.core.agent import Agent, Context
-from comity.core.batch import TeamBatch
-from comity.core.game import GameSpec, Seat
+from comity.core.batch import TeamBatch, Trajectory
+from comity.core.game import GameSpec, Seat, TimeStep
 from comity.core.spaces import Box, Discrete
 
 NON_MONOTONIC = np.array([[8.0, -12.0, -12.0], [-12.0, 0.0, 0.0], [-12.0, 0.0, 0.0]])
@@ -54,6 +54,22 @@ def batch_of(
         everyone=None,
         seats=TWO,
     )
+
+
+def with_everyone(batch: TeamBatch) -> TeamBatch:
+    """The batch with the trajectory of its two seats, for learners that look at the others."""
+
+    def each(x: Any) -> Any:
+        return x[:, 0], x[:, 1]
+
+    nothing = ((), ())
+    ends = batch.terminated[:, 0], batch.truncated[:, 0]
+    step = TimeStep(each(batch.next_obs), each(batch.reward), *ends, each(batch.alive))
+    joint = Trajectory(
+        each(batch.obs), each(batch.alive), each(batch.action), nothing, nothing, step, nothing, batch.state,
+        batch.next_state, batch.age,
+    )  # fmt: skip
+    return batch.replace(everyone=joint)
 
 
 def matrix_game(payoffs: np.ndarray) -> TeamBatch:

@@ -18,6 +18,7 @@ from comity.learn.optimisers import Adam
 from comity.learn.prioritised import PrioritisedReplay
 from comity.learn.replay import UniformReplay
 from comity.learn.schedules import Linear
+from comity.learn.sequences import Streams
 from comity.nets.tabular import Tabular
 from comity.returns.td import n_step_returns
 from tests.agents.off_policy import TWO, batch_of, learned, spec_of
@@ -50,7 +51,7 @@ def test_double_values_choose_with_one_network_and_value_with_the_other() -> Non
     batch = batch_of([0], [[0, 0]], [0.0], [1], [False], 2)
     for double, expected in ((True, 3.0), (False, 7.0)):
         agent = DQN(**SETTINGS, discount=1.0, double=double)
-        state = agent.init(jax.random.key(0), spec_of(2, 2), TWO)
+        state: Any = agent.init(jax.random.key(0), spec_of(2, 2), TWO)
         online = state.nets.q.head.weight.at[1].set(jnp.array([9.0, 1.0]))
         slow = state.nets.q.head.weight.at[1].set(jnp.array([3.0, 7.0]))
         nets = [eqx.tree_at(lambda nets: nets.q.head.weight, state.nets, weight) for weight in (online, slow)]
@@ -62,13 +63,11 @@ def test_double_values_choose_with_one_network_and_value_with_the_other() -> Non
 def test_the_slow_copy_follows_geometrically() -> None:
     agent = DQN(**{**SETTINGS, "optimiser": Adam(learning_rate=1e-12)})
     batch = chain(True)
-    state = agent.init(jax.random.key(0), spec_of(2, 1), TWO)
-    assert state.slow is not None
+    state: Any = agent.init(jax.random.key(0), spec_of(2, 1), TWO)
     begun = state.slow._replace(q=jax.tree.map(lambda x: x + 1.0, state.slow.q))
     state = state._replace(slow=begun)
     for _ in range(5):
         state, _ = agent.update(state, batch, Context(jnp.float32(0.0)), jax.random.key(1))
-    assert state.slow is not None
     gap = state.slow.q.head.weight - state.nets.q.head.weight
     np.testing.assert_allclose(gap, 0.8**5, rtol=1e-5)
 
@@ -131,3 +130,26 @@ def test_a_team_that_acts_by_numbers_is_told_what_to_use() -> None:
         DQN().check(comity.make_game("probe-target").spec, (0,))
     with pytest.raises(ComityError, match="n_step = 4"):
         DQN(n_step=4, memory=UniformReplay(length=2)).check(spec_of(2, 2), TWO)
+
+
+def test_lambda_returns_of_pqn_against_the_recursion() -> None:
+    """G_t = r_t + gamma ((1 - lambda) V(s_t+1) + lambda G_t+1): one step off, and rewards count twice."""
+    draws = np.random.default_rng(1)
+    length, games, discount, trace = 9, 40, 0.9, 0.65
+    shape = (length, 1, games)
+    reward, value = draws.normal(size=(2, *shape)).astype(np.float32)
+    beyond = draws.normal(size=shape).astype(np.float32)  # what the true successor is worth at an end
+    terminated = draws.random(shape) < 0.15
+    ended = terminated | (draws.random(shape) < 0.15)
+    last = np.arange(length)[:, None, None] == length - 1
+    following = np.where(ended | last, beyond, np.concatenate([value[1:], value[-1:]]))
+    expected = np.zeros(shape)
+    for t in reversed(range(length)):
+        then = following[t] if t == length - 1 else (1 - trace) * following[t] + trace * expected[t + 1]
+        goes_on = np.where(ended[t], following[t], then)
+        expected[t] = reward[t] + discount * np.where(terminated[t], 0.0, goes_on)
+    paid, over, cut = (jnp.asarray(x) for x in (reward, terminated, ended))
+    always = jnp.ones(shape, jnp.bool_)
+    streams = Streams(paid, over, cut, always, always.astype(jnp.float32))
+    found = streams.td_lambda(jnp.asarray(value), jnp.asarray(following), discount, trace)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -75,6 +75,7 @@ def test_trpo_takes_the_natural_direction_and_keeps_its_bound(game: str) -> None
     kl = float(before.kl(unroll(after.policy)).mean())
     np.testing.assert_allclose(metrics["kl"], kl, rtol=1e-3)
     assert 0.3 * 0.005 < kl <= 0.005 * 1.0001
+    np.testing.assert_allclose(metrics["critic_learning_rate"], APART.learning_rate, rtol=1e-6)
     assert metrics["improvement"] > 0
     # The direction is that of the damped Fisher matrix's inverse, computed in full.
     flat, build = jax.flatten_util.ravel_pytree(state.policy)

@@ -92,6 +92,18 @@ def test_qmix_is_monotonic_everywhere() -> None:
         assert float(slopes.max()) > 0.0
 
 
+@pytest.mark.parametrize("width", [8, 32, 128])
+def test_a_new_mixer_of_qmix_is_close_to_a_sum(width: int) -> None:
+    """Otherwise the errors that a maximum picks come back multiplied, and values diverge."""
+    keys = jax.random.split(jax.random.key(0), 4)
+    mixer = MonotonicMixer(3, 16, width, 64, keys[0])
+    state = jax.random.normal(keys[1], (20, 10, 16))
+    q = jax.random.normal(keys[2], (20, 3, 10, 2))
+    values = seat_values(q, jax.random.randint(keys[3], (20, 3, 10), 0, 2))
+    slopes = jax.grad(partial(_total, mixer, values, state))(values.chosen)
+    assert 0.2 < float(slopes.mean()) < 1.5
+
+
 def test_qplex_is_greedy_where_each_seat_is() -> None:
     """Over all joint actions, that of each seat's best action has the highest value."""
     for seed in range(5):

@@ -31,12 +31,24 @@ FAMILIES = {
     "matrix": "prisoners-dilemma",
     "negotiation": "negotiation",
     "bargaining": "alternating-offers",
+    "signalling": "signalling",
+    "auction": "sealed-bid",
     "coin": "coin",
     "meta": "meta-game",
     "particles": "simple-spread",
     "probe": "probe-observation",
     "commons-harvest": "commons-harvest",
+    "cournot": "cournot",
+    "fish-war": "fish-war",
+    "routing": "routing",
 }
+FEW_NEW = {
+    "cournot",
+    "fish-war",
+    "routing",
+    "signalling",
+    "auction",
+}  # like the matrix and the probes to all but their own players
 REWARD = "tests.games.test_shaping:as_it_was"
 OTHER_REWARD = "tests.games.test_shaping:twice_and_what_was_seen"
 HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
@@ -57,14 +69,18 @@ def test_transform(name: str) -> None:
 # Settings that nothing else than they are fits while the rest stays: PPO's file has all of the critic's.
 ONE_VALUE = {
     "learner-game": ("players",),
+    "signalling": ("test",),  # nothing is held out
+    "channel": ("reach",),  # public goods have no places
     "trpo": ("shared",),
     "mappo": ("shared",),
     "a2c": ("popart",),
+    "impala": ("popart",),
     "adalign": ("view", "popart"),
     "proximal-adalign": ("view", "popart"),
     "loqa": ("view", "kind", "popart"),
     "lola-dice": ("shared", "kind", "popart"),
     "pola": ("shared", "kind", "popart"),
+    **dict.fromkeys(("coma", "central-pg"), ("shared", "view", "kind", "popart")),
 }
 GIVEN = {"actions": (4, 1)}  # values that no rule would find
 
@@ -78,7 +94,7 @@ def through_json(data: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", GAMES.rows())
 def test_game_survives_a_file(name: str) -> None:
     game = make_game(name)
-    for field, changed in one_change_each(game, GIVEN, ONE_VALUE.get(name, ())):
+    for field, changed in one_change_each(game, {**GIVEN, "network": "pigou"}, ONE_VALUE.get(name, ())):
         again = game_from_data(through_json(game_data(changed)))
         assert again == changed, field
         assert again != game, field
@@ -90,18 +106,27 @@ def test_transform_survives_a_file(name: str) -> None:
     trust(REWARD)
     trust(OTHER_REWARD)
     game = TRANSFORMS.load(name)(game=make_game("public-goods", players=2), **settings)
-    given = {"function": OTHER_REWARD, "weights": ((1.0, 0.5), (0.25, 1.0))}
-    for field, changed in one_change_each(game, given):
+    given = {"function": OTHER_REWARD, "weights": ((1.0, 0.5), (0.25, 1.0)), "links": ((0, 1),)}
+    for field, changed in one_change_each(game, given, ONE_VALUE.get(name, ())):
         again = game_from_data(through_json(game_data(changed)))
         assert again == changed, field
         assert again != game, field
 
 
 SLOW_TO_COMPILE = {"lola-dice", "pola", "evolution"}  # they play games while they learn: one family will do
-LIKE_PPO = {"a2c", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
-OFF_POLICY = {"dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2}
+LIKE_PPO = {"a2c", "impala", "ippo", "mappo", "trpo", "mfos"}  # they share all but their update with PPO
+TALKING = {"commnet": 1, "tarmac": 1, "ic3net": 1, "talking-a2c": 1}  # PPO and A2C, whose seats talk
+OFF_POLICY = {
+    "dial": 1, "dqn": 3, "iql": 1, "vdn": 2, "qmix": 2, "qplex": 1, "pqn": 1, "pqn-vdn": 2,
+    "jal": 2, "maac": 2,
+}  # fmt: skip
+JOINT_ACTIONS = {"coma": 2, "central-pg": 1}
+ACTORS = dict.fromkeys(("ddpg", "td3", "sac", "maddpg", "matd3", "masac"), 1)  # they share all but targets
 MOST_FAMILIES = {
     **OFF_POLICY,
+    **TALKING,
+    **JOINT_ACTIONS,
+    **ACTORS,
     **dict.fromkeys(SLOW_TO_COMPILE, 1),
     **dict.fromkeys(LIKE_PPO, 2),
     "adalign": 3,
@@ -115,6 +140,8 @@ def suitable(name: str, everywhere: bool = False) -> list[Environment]:
     games = []
     for family, first in FAMILIES.items():
         if family == "commons-harvest" and name not in HARVESTERS:
+            continue
+        if family in FEW_NEW and name not in SCRIPTED[family]:
             continue
         if not everywhere and family not in ONLY.get(name, FAMILIES):
             continue
@@ -150,20 +177,24 @@ SHAPING = [name for name in AGENTS.rows() if hasattr(AGENTS.load(name)(), "learn
 NEURAL = [name for name in AGENTS.rows() if name in SHAPING or hasattr(AGENTS.load(name)(), "network")]
 
 
-NEVER_SHARED = {"trpo", "mappo"}  # policy and critic learn in different ways, or see different things
+# Policy and critic learn in different ways, or see different things.
+NEVER_SHARED = {"trpo", "mappo", *JOINT_ACTIONS}
 
 
-SETTINGS_OF_PPO = {"ippo", "mfos"}  # PPO under other names, with other defaults
+SETTINGS_OF_PPO = {"ippo", "mfos", "commnet", "ic3net"}  # PPO under other names, with other defaults
 
 
 def shows_something_new(name: str, kind: str) -> bool:
     """Whether a learner with a network is tried each time; the other pairs are slow tests."""
     if kind == "gtrxl":  # slow to compile, and a torso like the others
         return name == "ppo"
+    if name in ACTORS:
+        return (name, kind) == ("masac", "gru")
     return name in ("ppo", "adalign", "loqa") or (kind == "gru" and name not in SETTINGS_OF_PPO)
 
 
 PAIRS = [(name, kind) for name in NEURAL if name not in SLOW_TO_COMPILE for kind in ("tabular", "mlp", "gru")]
+PAIRS.remove(("dial", "tabular"))  # it reads what is heard beside what is seen
 PAIRS += [("ppo", "gtrxl"), ("proximal-adalign", "gtrxl")]
 KINDS = [p if shows_something_new(*p) else pytest.param(*p, marks=pytest.mark.slow) for p in PAIRS]
 
@@ -177,17 +208,27 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
     critics = () if name in OFF_POLICY else ("critic.network",)
     for part in ("network", *critics):
         settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
-    if critics:
+    if name in JOINT_ACTIONS and kind == "tabular":  # what a critic of joint actions sees is no one choice
+        settings = {"network": kind, "critic.network": "mlp", "critic.network.width": 8}
+    if name in ACTORS and kind == "tabular":  # no table has a row for every action of everybody
+        settings |= {"critic.network": "mlp", "critic.network.width": 8}
+    if critics and name not in ACTORS:
         settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
     agent = make_agent(name, **settings)
     check_agent(agent, make_game("public-goods", players=3, horizon=4), seats=(0, 1))
 
 
-DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY}
+DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY, *JOINT_ACTIONS}
+
+
+CONTINUOUS = [name for name in NEURAL if name not in DISCRETE_ONLY]
+LIKE_OTHERS = {"ddpg", "maddpg", "matd3"}  # TD3, SAC and MASAC have all of their parts
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in NEURAL if name not in DISCRETE_ONLY])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LIKE_OTHERS else n for n in CONTINUOUS]
+)
 def test_learner_with_continuous_actions(name: str) -> None:
     check_agent(AGENTS.load(name)(), make_game("probe-target"))
 

@@ -9,7 +9,8 @@ import pytest
 
 import comity
 from comity import theory
-from comity.core.display import brief, html_table
+from comity.core import palette
+from comity.core.display import brief, curve, html_table
 from comity.core.errors import ComityError
 from comity.core.rows import Rows
 from comity.core.tunable import with_tunable
@@ -83,6 +84,21 @@ def test_everything_prints_in_a_line_and_shows_a_table() -> None:
         assert "<i>" not in page
     assert "<td>5, 0</td>" in dilemma._repr_html_()
     assert "player 3 earns" in three._repr_html_()
+
+
+def test_a_league_shows_its_heat_map() -> None:
+    table = np.array([[-1.0, -3.0], [0.0, np.nan]])
+    page = League({"name": "coin"}, 5, 5, 0, ("a", "b"), table, table, table)._repr_html_()
+    assert page.count("background:#") == 3  # what was not measured has no colour
+    assert f'background:{palette.SCALE[0]};color:{palette.ON_CELL}">-3.000' in page
+    assert f'background:{palette.SCALE[2]};color:{palette.ON_CELL}">0.000' in page
+
+
+def test_a_curve_shows_numbers_and_leaves_out_what_is_none() -> None:
+    page = curve([0.0, float("nan"), 1.0, 0.5], width=104, height=54)
+    assert 'points="2.0,52.0 68.7,2.0 102.0,27.0"' in page
+    assert "from 0 to 0.5, between 0 and 1" in page
+    assert curve([1.0]) == curve([]) == ""
 
 
 def test_rows_are_a_list_and_columns() -> None:

@@ -79,3 +79,16 @@ def test_text_is_read_on_light_and_dark_pages(name: str) -> None:
 
 def test_names_after_the_last_colour_begin_again() -> None:
     assert palette.series(10) == [*palette.SERIES, *palette.SERIES[:2]]
+
+
+def test_text_can_be_read_on_every_cell() -> None:
+    """The contrast of the web's guidelines (WCAG 2): at least 4.5 to 1, wherever a value lies."""
+
+    def luminance(colour: str) -> float:
+        return float(linear(colour) @ np.array([0.2126, 0.7152, 0.0722]))
+
+    text = luminance(palette.ON_CELL)
+    assert [palette.shade(value, 0, 2) for value in (0, 1, 2)] == list(palette.SCALE)
+    assert palette.shade(1.0, 1.0, 1.0) == palette.SCALE[1]
+    for value in np.linspace(0, 1, 21):
+        assert (luminance(palette.shade(float(value), 0, 1)) + 0.05) / (text + 0.05) >= 4.5

@@ -25,6 +25,7 @@ from comity.training.populations.registry import POPULATIONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALGORITHMS = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
 REGISTRIES = (
     AGENTS, MEMORIES, GAMES, VIEWS, NETWORKS, MATCHMAKERS, STUDIES, EXECUTORS, HOOKS, POPULATIONS
 )  # fmt: skip

@@ -19,7 +19,7 @@ from comity.cli.train_settings import experiment_of, options_of, parse
 from comity.core.errors import ComityError
 from comity.training import experiment
 from comity.training.experiment import Experiment
-from tests.docs.pages import PAGES, Command, blocks, commands, follow
+from tests.docs.pages import ALGORITHMS, PAGES, Command, blocks, commands, follow
 
 LONGEST = 2  # iterations: a block shows how something is done, not what comes out
 LARGEST = 16  # games side by side
@@ -91,7 +91,11 @@ def understand(command: Command) -> None:
     assert cli(command.arguments) == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *(pytest.param(page, marks=pytest.mark.long) for page in ALGORITHMS)],
+    ids=lambda page: page.name,
+)
 def test_commands_are_understood(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,24 +84,6 @@ def test_gae_equals_a_double_loop(seed: int) -> None:
     np.testing.assert_allclose(np.asarray(found), slow, rtol=1e-4, atol=1e-5)
 
 
-def test_vtrace_on_policy_is_the_lambda_return() -> None:
-    ones = jnp.ones(3)
-    target, advantage = advantages.vtrace(REWARD, VALUE, NEXT, NEVER, LAST, ones, 0.9, 1.0)
-    expected = advantages.lambda_returns(REWARD, VALUE, NEXT, NEVER, LAST, 0.9, 1.0)
-    np.testing.assert_allclose(target, expected, rtol=1e-6)
-    np.testing.assert_allclose(advantage[0], REWARD[0] + 0.9 * target[1] - VALUE[0], rtol=1e-6)
-
-
-def test_vtrace_with_clipped_ratios_by_hand() -> None:
-    ratio = jnp.asarray([2.0, 0.5, 1.0])
-    target, _ = advantages.vtrace(REWARD, VALUE, NEXT, NEVER, LAST, ratio, 0.5, 1.0)
-    # deltas 1, 1.75, 2.5; rho 1, .5, 1; c 1, .5, -
-    last = 2.5
-    middle = 0.5 * 1.75 + 0.5 * 0.5 * last
-    first = 1.0 * 1.0 + 0.5 * 1.0 * middle
-    np.testing.assert_allclose(target - VALUE, [first, middle, last], rtol=1e-6)
-
-
 def test_clipped_surrogate_by_hand() -> None:
     ratio = jnp.asarray([1.5, 1.5, 0.5, 0.5])
     advantage = jnp.asarray([1.0, -1.0, 1.0, -1.0])
@@ -181,25 +163,6 @@ def test_returns_of_own_moves_are_discounted_in_own_moves() -> None:
     found = advantages.discounted_returns(TURN_REWARD, TURN_NEXT, TURN_LAST, TURN_LAST, discount)
     # 2 + .5*(4 + .5*8), 2 + .5*8, 4 + .5*8, 4 + .5*8, 8: as seen from each step, waiting ones too
     np.testing.assert_allclose(found, [6.0, 6.0, 8.0, 8.0, 8.0], rtol=1e-6)
-
-
-def test_vtrace_of_own_moves() -> None:
-    steps = advantages.step_discounts(NEXT_ACTS, 0.5, 1.0)
-    ratio = jnp.asarray([0.5, 1.0, 2.0, 1.0, 1.0])
-    target, advantage = advantages.vtrace(
-        TURN_REWARD, TURN_VALUE, TURN_NEXT, TURN_LAST, TURN_LAST, ratio, *steps
-    )
-    own = advantages.vtrace(
-        jnp.asarray([2.0, 4.0, 8.0]),
-        TURN_VALUE[::2],
-        jnp.asarray([3.0, 5.0, 99.0]),
-        LAST,
-        LAST,
-        ratio[::2],
-        0.5,
-    )
-    np.testing.assert_allclose(target[::2], own[0], rtol=1e-6)
-    np.testing.assert_allclose(advantage[::2], own[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["gae", "lambda_returns"])

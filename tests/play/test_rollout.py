@@ -173,5 +173,5 @@ def test_wrong_seatings_are_refused() -> None:
     player: Player = make_player(make_agent("tit-for-tat"), game)
     with pytest.raises(ComityError, match="2 seats, and 1 players"):
         play(game, (player,), jax.random.key(0), 1, 4)
-    with pytest.raises(ComityError, match="cannot be cut into 2"):
+    with pytest.raises(ComityError, match="it must be a multiple of 2: each group has as many games"):
         reset(game, (Occupant((0, 1), player.agent, stack([player.params] * 2)),), 3, jax.random.key(0))

@@ -153,3 +153,23 @@ def test_games_draw_themselves_for_pettingzoo():
     assert "the coin is player" in env.render()
     with pytest.raises(ComityError, match="render_mode"):
         to_pettingzoo(comity.make_game("coin"), render_mode="human")
+
+
+def test_a_replay_shows_itself_and_can_be_saved(tmp_path):
+    shown = comity.replay(DILEMMA, {"polite": "tit-for-tat", "rude": "always-defect"}, steps=2)
+    assert repr(shown) == "<Replay of matrix: polite, rude, 2 steps>"
+    assert shown.moments[-1].total == (-5.0, -2.0)
+    page = shown._repr_html_()
+    assert page.startswith('<img alt="Replay of matrix: polite, rude, 2 steps" src="data:image/gif;base64,')
+    shown.save(tmp_path / "replay.gif")
+    with Image.open(tmp_path / "replay.gif") as moving:
+        assert getattr(moving, "n_frames", 1) == 3
+
+
+def test_players_of_a_replay_are_named_and_fill_the_seats():
+    listed = comity.replay("prisoners-dilemma", ["tit-for-tat", "tit-for-tat"], steps=1)
+    assert listed.players == ("tit-for-tat", "tit-for-tat")
+    assert listed.title == "prisoners-dilemma"
+    assert comity.replay(DILEMMA, {"alone": "tit-for-tat"}, steps=1).players == ("alone", "alone")
+    with pytest.raises(ComityError, match="3 players cannot fill 2 seats"):
+        comity.replay(DILEMMA, ["tit-for-tat"] * 3)

@@ -1,5 +1,7 @@
 """Payoffs of very different sizes, and inputs that a user would write in another way."""
 
+import time
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -31,6 +33,8 @@ from comity.theory import (
     vertex_enumeration,
     weighted_votes,
 )
+from comity.theory.analysis import analyse_game
+from comity.theory.equilibria.lemke_howson import lemke_howson_all_labels
 from comity.theory.equilibria.taming import tame
 from comity.theory.repeated.memory_one import always, tit_for_tat
 
@@ -168,3 +172,28 @@ def test_monstrous_files_are_refused(tmp_path, name, text, read):
     path.write_text(text)
     with pytest.raises(TheoryError, match=r"would work|give one each"):
         read(path)
+
+
+def test_a_large_game_is_solved_in_seconds_and_left_when_its_time_is_over():
+    random = np.random.default_rng(0)
+    payoffs = random.normal(size=(2, 60, 60))
+    game = NormalFormGame(payoffs)
+    begun = time.process_time()
+    with pytest.raises(TheoryError, match="not solved within 0 seconds; more time would work"):
+        correlated_equilibrium(game, seconds=0.5)  # less than its first step takes on a busy machine
+    assert time.process_time() - begun < 1.0
+    report = analyse_game(game, seconds=1e-3)
+    assert "correlated" not in report
+    assert any(note.startswith("correlated: The linear program was not solved") for note in report["notes"])
+    assert report["equilibria"]
+
+
+@pytest.mark.long
+def test_the_correlated_equilibrium_of_sixty_actions_each_takes_a_tenth_of_what_it_took():
+    payoffs = np.random.default_rng(0).normal(size=(2, 60, 60))
+    begun = time.process_time()
+    found = correlated_equilibrium(NormalFormGame(payoffs))
+    assert time.process_time() - begun < 15.2  # a tenth of 152 CPU-seconds; 3 to 5 here
+    assert found.regret < 1e-6
+    best_nash = max(e.payoffs.sum() for e in lemke_howson_all_labels(NormalFormGame(payoffs)))
+    assert found.payoffs.sum() >= best_nash - 1e-6

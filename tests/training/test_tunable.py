@@ -37,7 +37,10 @@ def small(name: str, tunable: tuple[str, ...] = (), **settings: Any) -> Experime
     default = AGENTS.load(name)()
     prefix = "learner." if hasattr(default, "learner") else ""
     if prefix or hasattr(default, "network"):
-        settings = {f"{prefix}network": "tabular", **settings}
+        kind = "mlp" if name == "dial" else "tabular"  # it reads what is heard beside what is seen
+        settings = {f"{prefix}network": kind, **settings}
+    if getattr(getattr(default, "critic", None), "central", False):  # it reads more than a table can
+        settings = {"critic.network": "mlp", **settings}
     agent = make_agent(name, **settings)
     return make_experiment(game, agent, iterations=2, batch=BATCH.get(name, 4), chunk=2, tunable=tunable)
 

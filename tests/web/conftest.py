@@ -9,6 +9,7 @@ pytest.importorskip("starlette", reason="comity ui needs the extra ui")
 from starlette.testclient import TestClient
 
 from comity.web.app import make_app
+from comity.web.rooms import Rooms
 from tests.web.folder import make_folder
 
 TOKEN = "a token for tests"
@@ -30,6 +31,8 @@ def client(root: Path) -> Iterator[TestClient]:
 def owner(root: Path) -> Iterator[TestClient]:
     """Somebody with the token."""
     app = make_app(root, TOKEN, ["testserver"])
+    assert app.state is not None
+    app.state.rooms = Rooms(0.0)  # nobody waits in tests
     bearer = {"authorization": f"Bearer {TOKEN}"}
     with TestClient(app, headers=bearer, raise_server_exceptions=False) as found:
         yield found

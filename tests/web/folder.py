@@ -39,6 +39,15 @@ def row(iteration: int, seed: int = 0) -> str:
     return json.dumps({"iteration": iteration, "reward": iteration / 100 + seed, "entropy": 1.0}) + "\n"
 
 
+def _member(generation: int, number: int) -> dict[str, Any]:
+    return {
+        "name": f"generation-{generation}/member-{number}",
+        "parent": f"generation-{generation - 1}/member-0" if generation else None,
+        "settings": {"rate": 0.1 * number},
+        "fitness": generation + 0.1 * number,
+    }
+
+
 def make_folder(root: Path) -> Path:
     """Two kinds of runs, a league, and a file outside."""
     (root.parent / "secret.json").write_text('{"kind": "comity-play", "players": [], "secret": 1}')
@@ -60,5 +69,8 @@ def make_folder(root: Path) -> Path:
         "high": [[-1.0, -1.9], [-1.8, -2.0]],
     }
     (root / "league.json").write_text(json.dumps(league))
+    members = [[_member(i, k) for k in range(3)] for i in range(3)]
+    lineage = {"kind": "comity-population", "version": 1, "measure": "reward", "generations": members}
+    (root / "population.json").write_text(json.dumps(lineage))
     (root / "half.json").write_text('{"kind": "comity-league", "pla')
     return root

@@ -19,7 +19,12 @@ import pytest
 
 from tests.web.folder import NASTY, make_folder
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -189,7 +194,7 @@ def test_a_replay_is_played_stepped_scrubbed_and_saved(page: Any, tmp_path: Path
     page.click("#toggle")
     wait(page, "parseInt(document.getElementById('count').textContent) > 33")
     page.click("#toggle")
-    for kind, start in (("gif", b"GIF89a"), ("html", b"<!doctype html>")):
+    for kind, start in (("gif", b"GIF89a"), ("webp", b"RIFF"), ("html", b"<!doctype html>")):
         with page.expect_download() as download:
             page.click(f"#export-{kind}")
         download.value.save_as(tmp_path / kind)
@@ -242,6 +247,87 @@ def test_negotiation_with_sliders(page: Any) -> None:
     assert "You earned" in page.inner_text("#ending")
 
 
+def test_a_hidden_player_is_guessed(page: Any) -> None:
+    visit(page, "#/play?game=prisoners-dilemma")
+    page.check("#hidden")
+    page.fill("#horizon", "2")
+    page.click("#begin")
+    page.wait_for_selector("#board[data-step='0']")
+    for step in (1, 2):
+        page.click("[data-action='0']")
+        page.wait_for_selector(f"#board[data-step='{step}']")
+    names = ["tit-for-tat", "always-defect", "adalign"]
+    assert not any(name in page.inner_text(".score") for name in names)  # not before the guess
+    page.click(".guess >> nth=0")
+    page.wait_for_selector("#told")
+    assert any(name in page.inner_text(".score") for name in names)
+
+
+def test_two_people_meet_or_are_given_players(browser: Any, page: Any, address: str) -> None:
+    context = browser.new_context()
+    other = context.new_page()
+    other.set_default_timeout(PATIENCE)
+    other.goto(address)
+    for own in (page, other):
+        visit(own, "#/play?game=prisoners-dilemma")
+        own.check("#room")
+        own.fill("#horizon", "2")
+    for own in (page, other):
+        own.click("#begin")
+    for own in (page, other):
+        own.wait_for_selector("#board[data-step='0']")
+    for step in (1, 2):
+        for own in (page, other):
+            own.click("[data-action='0']")
+        for own in (page, other):
+            own.wait_for_selector(f"#board[data-step='{step}']")
+    assert "a person" in page.inner_text("#ending")  # among those whom one may guess
+    context.close()
+
+
+def test_a_lineage_is_looked_through(page: Any) -> None:
+    visit(page, "#/population?path=population.json")
+    assert page.locator("circle.member").count() == 9
+    page.focus("[data-member='generation-1/member-2']")
+    page.keyboard.press("Enter")
+    assert "generation-0/member-0" in page.inner_text("#member")
+
+
+def test_a_replay_says_why(page: Any, root: Path) -> None:
+    """A trained run knows its critic: probabilities, advantages and the term by which it shapes others."""
+    command = [
+        sys.executable,
+        "-m",
+        "comity",
+        "train",
+        "prisoners-dilemma",
+        "adalign",
+        "--out",
+        str(root / "why"),
+    ]
+    sizes = ["--iterations", "4", "--chunk", "2", "--batch", "8", "--no-tensorboard"]
+    subprocess.run([*command, *sizes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    visit(page, "#/replay?game=why&players=why&go=1")
+    page.wait_for_selector("#why[data-known]")
+    page.click("#next")
+    words = page.inner_text("#why")
+    for name in ("C", "D", "own advantage", "term for the others", "together", "likely"):
+        assert name in words
+    assert page.locator("#why svg.strip").count() == 2
+
+
+def test_a_league_is_cancelled(page: Any) -> None:
+    visit(page, "#/build?kind=league")
+    page.wait_for_selector("#command:not(:empty)")
+    page.fill("#episodes", "100000")
+    page.fill("#out", "long-league")
+    page.press("#out", "Tab")
+    wait(page, "document.getElementById('command').textContent.includes('--json long-league.json')")
+    page.click("#start")
+    page.click("[data-job=running] .cancel")
+    page.wait_for_selector("[data-job=cancelled]")
+
+
 def test_a_league_is_started_and_looked_at(page: Any) -> None:
     visit(page, "#/build?kind=league")
     page.wait_for_selector("#command:not(:empty)")
@@ -265,7 +351,8 @@ def test_a_training_is_started_and_cancelled(page: Any, root: Path) -> None:
     page.click("#start")
     page.wait_for_selector("[data-job=running] .cancel")
     deadline = time.monotonic() + 60
-    while not (root / "long" / "metrics.jsonl").exists() and time.monotonic() < deadline:
+    metrics = root / "long" / "metrics.jsonl"
+    while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.2)
     page.click("[data-job=running] .cancel")
     page.wait_for_selector("[data-job=cancelled]")
@@ -293,7 +380,18 @@ def test_without_the_token_one_looks_and_starts_nothing(browser: Any, address: s
     context.close()
 
 
-@pytest.mark.parametrize("where", ["runs", "play", "replay", "theory", "build", "league?path=league.json"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "runs",
+        "play",
+        "replay",
+        "theory",
+        "build",
+        "league?path=league.json",
+        "population?path=population.json",
+    ],
+)
 def test_a_phone_shows_every_page(browser: Any, address: str, where: str) -> None:
     context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
     shown = context.new_page()

@@ -1,12 +1,15 @@
 """What the pages do: replays, games with people, theory, jobs."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+
+from tests.web.folder import make_run
 
 
 def post(client: TestClient, path: str, /, **body: Any) -> Any:
@@ -23,6 +26,10 @@ def refused(client: TestClient, path: str, /, **body: Any) -> str:
 
 def test_a_replay_has_frames_and_becomes_a_file(owner: TestClient) -> None:
     found = post(owner, "/api/replays", game="prisoners-dilemma", players=["tit-for-tat", "always-defect"])
+    reasons = owner.get(f"/api/replays/{found['id']}/reasons").json()["seats"]
+    assert [seat["choices"] for seat in reasons] == [["C", "D"]] * 2
+    assert [seat["own"] for seat in reasons] == [None, None]
+    assert owner.get("/api/replays/nothing/reasons").status_code == 404
     assert [moment["actions"] for moment in found["moments"][:3]] == [[None, None], ["C", "D"], ["D", "D"]]
     assert found["moments"][1]["reward"] == [-3.0, 0.0]
     assert len(found["moments"]) == 17
@@ -89,8 +96,11 @@ def test_a_hidden_player_is_told_only_at_the_end(owner: TestClient) -> None:
     assert game["players"][1] == "?"
     assert game["tendencies"][0]["player"] == "?"
     game = post(owner, f"/api/play/{game['id']}", action=0)
-    assert game["players"][1] in kinds
-    assert post(owner, f"/api/play/{game['id']}", guess="tit-for-tat")["guess"] == "tit-for-tat"
+    assert game["over"]
+    assert game["players"][1] == "?"
+    told = post(owner, f"/api/play/{game['id']}", guess="tit-for-tat")
+    assert told["guess"] == "tit-for-tat"
+    assert told["players"][1] in kinds
 
 
 @pytest.mark.parametrize(
@@ -161,6 +171,17 @@ def test_a_job_is_the_command_that_it_says(owner: TestClient) -> None:
     )
 
 
+def test_players_of_a_league_that_are_called_alike_get_names(owner: TestClient, root: Path) -> None:
+    again = make_run(root / "again" / "seed-0", rows=1)
+    players = ["ppo/seed-0", "again/seed-0", "other", "zoo:coin/loqa/0", "zoo:coin/adalign/0"]
+    named = post(owner, "/api/jobs", kind="league", game="coin", players=players, out="x", plan=True)
+    shutil.rmtree(again.parent)
+    assert named["command"] == (
+        "comity league coin ppo-seed-0=ppo/seed-0 again-seed-0=again/seed-0 other zoo:coin/loqa/0 "
+        "zoo:coin/adalign/0 --json x.json"
+    )
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -193,8 +214,11 @@ def test_a_job_is_cancelled(owner: TestClient) -> None:
     players = ["tit-for-tat", "random"]
     job = post(owner, "/api/jobs", kind="league", game="prisoners-dilemma", players=players, out="cut")
     assert job["status"] == "running"
-    assert post(owner, f"/api/jobs/{job['id']}/cancel")["status"] in ("running", "cancelled")
+    assert post(owner, f"/api/jobs/{job['id']}/cancel")["status"] in ("cancelling", "cancelled")
     deadline = time.monotonic() + 25
-    while owner.get("/api/jobs").json()[0]["status"] == "running" and time.monotonic() < deadline:
+    while (
+        owner.get("/api/jobs").json()[0]["status"] in ("running", "cancelling")
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.1)
     assert owner.get("/api/jobs").json()[0]["status"] == "cancelled"

@@ -32,7 +32,16 @@ DILEMMA = {"game": "prisoners-dilemma", "players": ["tit-for-tat"]}
 TRAINING = {"kind": "train", "game": "coin", "agents": ["ppo"], "out": "fresh", "settings": {"batch": 2}}
 GOOD: dict[str, dict[str, Any]] = {
     "/api/replays": {**DILEMMA, "seed": 0, "steps": 2, "deterministic": True},
-    "/api/play": {**DILEMMA, "seat": 0, "seed": 0, "horizon": 2, "person": "", "hidden": True},
+    "/api/play": {
+        **DILEMMA,
+        "seat": 0,
+        "seed": 0,
+        "horizon": 2,
+        "person": "",
+        "hidden": True,
+        "room": True,
+        "remember": True,
+    },
     "/api/play/{name}": {"action": 0, "guess": "tit-for-tat", "save": True},
     "/api/theory": {"text": "1 1, 0 0\n0 0, 1 1", "coalition": True},
     "/api/jobs": {**TRAINING, "players": ["random"], "iterations": 1, "seed": 0, "plan": True},
@@ -45,7 +54,7 @@ class NoJob(Job):
     """Takes the place of a process: no request made at random trains anything."""
 
     def __init__(self, *arguments: Any) -> None:
-        self.name = "job"
+        self.name, self.cancelled = "job", False
 
     @property
     def code(self) -> int:

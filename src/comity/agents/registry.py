@@ -43,10 +43,19 @@ AGENTS = Registry(
             "evolution strategies; on a meta-game, M-FOS without PPO",
         ),
         "a2c": Row("comity.agents.on_policy.a2c:A2C", "advantage actor-critic"),
+        "impala": Row(
+            "comity.agents.on_policy.impala:IMPALA",
+            "actor-critic that learns from older policies, by V-trace",
+        ),
         "ppo": Row("comity.agents.on_policy.ppo:PPO", "proximal policy optimisation"),
         "trpo": Row("comity.agents.on_policy.trpo:TRPO", "trust region policy optimisation"),
         "ippo": Row("comity.agents.on_policy.mappo:IPPO", "PPO for each seat by itself, as MAPPO is set"),
         "mappo": Row("comity.agents.on_policy.mappo:MAPPO", "PPO whose critic sees what everybody sees"),
+        "dial": Row("comity.agents.communication.dial:DIAL", "Q-learning of a team through its messages"),
+        "commnet": Row("comity.agents.communication.commnet:CommNet", "PPO for a team that shares a mean"),
+        "tarmac": Row("comity.agents.communication.tarmac:TarMAC", "PPO for a team that attends to messages"),
+        "ic3net": Row("comity.agents.communication.ic3net:IC3Net", "PPO for a team that gates its talk"),
+        "talking-a2c": Row("comity.agents.communication.base:TalkingA2C", "A2C for a team that talks"),
         "dqn": Row(
             "comity.agents.off_policy.dqn:DQN", "deep Q-learning from a replay: double, duelling, n-step"
         ),
@@ -58,6 +67,25 @@ AGENTS = Registry(
         "qplex": Row("comity.agents.off_policy.qplex:QPLEX", "Q-learning for a team: any joint values"),
         "pqn": Row("comity.agents.off_policy.pqn:PQN", "Q-learning on many games at once, without a replay"),
         "pqn-vdn": Row("comity.agents.off_policy.pqn:PQNVDN", "PQN for a team: joint values are sums"),
+        "jal": Row(
+            "comity.agents.off_policy.jal:JAL", "values of joint actions, met by what the others usually do"
+        ),
+        "maac": Row(
+            "comity.agents.off_policy.maac:MAAC", "soft actors whose critic attends to the rest of the team"
+        ),
+        "coma": Row(
+            "comity.agents.on_policy.coma:COMA", "a team that learns from what each seat's action changed"
+        ),
+        "central-pg": Row(
+            "comity.agents.on_policy.central_pg:CentralPolicyGradient",
+            "a team whose seats climb the value of the joint action",
+        ),
+        "ddpg": Row("comity.agents.off_policy.ddpg:DDPG", "deterministic policy gradient, from a replay"),
+        "td3": Row("comity.agents.off_policy.td3:TD3", "DDPG with twin critics, delay and smoothing"),
+        "sac": Row("comity.agents.off_policy.sac:SAC", "soft actor-critic: paid for entropy, from a replay"),
+        "maddpg": Row("comity.agents.off_policy.maddpg:MADDPG", "DDPG whose critics read all seats' actions"),
+        "matd3": Row("comity.agents.off_policy.matd3:MATD3", "TD3 whose critics read all seats' actions"),
+        "masac": Row("comity.agents.off_policy.masac:MASAC", "SAC whose critics read all seats' actions"),
     },
     "comity.agents",
 )
@@ -70,6 +98,9 @@ _MEMORY = "comity.agents.scripted.memory"
 _COIN = "comity.agents.scripted.coin"
 _HARVEST = "comity.agents.scripted.harvest"
 _BARGAINING = "comity.agents.scripted.bargaining"
+_AUCTION = "comity.agents.scripted.auction"
+_SIGNALLING = "comity.agents.scripted.signalling"
+_APPLIED = "comity.agents.scripted.applied"
 _NEGOTIATION = "comity.agents.scripted.negotiation"
 
 SCRIPTED = {
@@ -130,6 +161,32 @@ SCRIPTED = {
             "greedy": Row(f"{_BARGAINING}:Greedy", "offers nothing, accepts only everything"),
             "subgame-perfect": Row(f"{_BARGAINING}:SubgamePerfect", "backward induction"),
         },
+    ),
+    "auction": Registry(
+        "scripted player",
+        {
+            "truthful": Row(f"{_AUCTION}:Truthful", "names what the item is worth to it"),
+            "shading": Row(f"{_AUCTION}:Shading", "bids a part of it"),
+            "equilibrium": Row(f"{_AUCTION}:EquilibriumBidder", "bids as in the known equilibrium"),
+        },
+    ),
+    "signalling": Registry(
+        "scripted player",
+        {
+            "convention": Row(f"{_SIGNALLING}:Convention", "each symbol names the value of its attribute"),
+            "babbler": Row(f"{_SIGNALLING}:Babbler", "says and guesses anything"),
+        },
+    ),
+    "cournot": Registry(
+        "scripted player",
+        {"firm": Row(f"{_APPLIED}:Firm", "sells the equilibrium's or cartel's share")},
+    ),
+    "fish-war": Registry(
+        "scripted player",
+        {"fisher": Row(f"{_APPLIED}:Fisher", "takes a fixed share of the stock")},
+    ),
+    "routing": Registry(
+        "scripted player", {"driver": Row(f"{_APPLIED}:Driver", "takes the way that was quickest yesterday")}
     ),
 }
 

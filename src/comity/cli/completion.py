@@ -83,7 +83,7 @@ def _names(command: str, before: list[str]) -> list[str]:
     games = list(GAMES.rows())
     if command in ("train", "sweep"):
         return [*games, *recipes] if not before else list(AGENTS.rows())
-    if command in ("league", "replay", "watch", "play"):
+    if command in ("league", "replay", "watch", "play", "episodes"):
         return [*scripted, *zoo_names()] if before else games
     if command == "solve":
         return list(_kept(["solve", "NAME"], _named_games))

@@ -32,12 +32,16 @@ class Settings:
 
     json: bool = False  # print JSON for a program instead of lines
     quick: bool = False  # leave the test out, which trains a player for a moment
+    address: str | None = None  # of a Ray cluster, to say what it has: auto, HOST:PORT, ray://HOST:PORT
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Prints what was found."""
     settings = parse_arguments(Settings, arguments, "comity doctor")
+    cluster = None if settings.address is None else _cluster(settings.address)
     found = examine(quick=settings.quick)
+    if cluster is not None:
+        found = {**found, "cluster": cluster}
     if settings.json:
         print(json.dumps(found, indent=2))
     else:
@@ -108,6 +112,21 @@ def _cache() -> dict[str, Any]:
     return {"folder": str(folder), "files": len(sizes), "bytes": sum(sizes)}
 
 
+def _cluster(address: str) -> list[dict[str, Any]]:
+    """The machines of a Ray cluster; raises if there is none."""
+    from comity.training.executors.ray_cluster import connect
+
+    return [
+        {
+            "machine": node["NodeManagerAddress"],
+            "cores": node["Resources"].get("CPU", 0.0),
+            "gpus": node["Resources"].get("GPU", 0.0),
+            "memory_bytes": node["Resources"].get("memory", 0.0),
+        }
+        for node in connect(address)
+    ]
+
+
 def _test() -> dict[str, float]:
     """Trains a player for a moment, reads it back, and lets it act; raises if anything goes wrong."""
     import numpy as np
@@ -149,6 +168,10 @@ def _print(found: dict[str, Any]) -> None:
         lines += [
             (name, value or f"not installed ({OPTIONAL[name]})") for name, value in found["optional"].items()
         ]
+    for node in found.get("cluster", ()):
+        memory = node["memory_bytes"] / 1e9
+        words = f"{node['cores']:g} cores, {node['gpus']:g} gpus, {memory:.1f} GB for {node['machine']}"
+        lines.append(("cluster", words))
     if found.get("test"):
         lines.append(("test", f"trained, read back and acted in {found['test']['seconds']} seconds"))
     for name, value in lines:

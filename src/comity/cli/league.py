@@ -1,5 +1,6 @@
 """`comity league GAME PLAYER PLAYER ...`: a head-to-head matrix with confidence intervals."""
 
+import dataclasses
 import json
 import math
 import sys
@@ -55,14 +56,16 @@ def run(name: str, arguments: list[str]) -> int:
             f"--help says more."
         )
     require(0 <= settings.seed < 2**31, "seed", settings.seed, "between 0 and 2147483647")
-    found = _play(settings, _sources(names[1:]))
+    sources = _sources(names[1:])
+    found = dataclasses.replace(_play(settings, sources), sources=sources)
     if settings.csv is not None:
         found.save_csv(settings.csv)
     if settings.picture is not None:
         from comity.report.plots import heat_map
+        from comity.report.svg import as_file
 
         picture = heat_map(found.players, found.mean, found.low, found.high)
-        write_atomically(settings.picture, picture.encode())
+        write_atomically(settings.picture, as_file(picture))
     if settings.json == Path("-"):
         print(json.dumps(found.to_data()))
         return 0

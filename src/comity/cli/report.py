@@ -7,9 +7,10 @@ from pathlib import Path
 import jax
 import tyro
 
+from comity.api import load_players
 from comity.cli.parser import parse_arguments
 from comity.cli.sweep import sweep_html
-from comity.comparing import compare
+from comity.comparing import compare, replay_section
 from comity.core.errors import ComityError
 from comity.core.files import write_atomically
 from comity.evaluate.behaviour import Behaviour, behaviour
@@ -17,9 +18,11 @@ from comity.evaluate.comparison import default_metric, final_score
 from comity.evaluate.groups import game_name, kind_of
 from comity.evaluate.influence import league_influence
 from comity.evaluate.league import League, read_league
+from comity.evaluate.standing import best_first
 from comity.play.player_file import read_player
 from comity.report import html, sections, social
 from comity.report.analysis import analysis_section
+from comity.report.plays import is_play, plays_page
 from comity.report.verdicts import league_verdict, number, run_verdict, words
 from comity.training.folder import RunFolder
 from comity.training.populations.sweep import FILE as SWEEP_FILE
@@ -32,9 +35,9 @@ FINAL_NOTE = "A final figure is the mean over the last tenth of the iterations."
 
 @dataclass
 class Settings:
-    """Writes an HTML page about a run, several seeds of it, several kinds of runs, or a league."""
+    """Writes an HTML page about a run, several seeds or kinds of runs, a league, or games people played."""
 
-    sources: tyro.conf.Positional[tuple[str, ...]]  # run folders, or a league's JSON file
+    sources: tyro.conf.Positional[tuple[str, ...]]  # run folders, a league's JSON file, or files of games
     out: Path | None = None  # the page; by default report.html in the folder, or beside the file
 
 
@@ -44,7 +47,10 @@ def run(name: str, arguments: list[str]) -> int:
     if not settings.sources:
         raise ComityError("A report is about run folders or a league's JSON file: comity report runs/first.")
     source = Path(settings.sources[0])
-    if len(settings.sources) > 1 or ("=" in settings.sources[0] and not source.exists()):
+    paths = [Path(own) for own in settings.sources]
+    if all(is_play(path) for path in paths):
+        page, out = plays_page(paths, _command(arguments)), Path("plays.html")
+    elif len(settings.sources) > 1 or ("=" in settings.sources[0] and not source.exists()):
         page, out = compare(settings.sources, command=_command(arguments)).page, Path("comparison.html")
     elif not source.exists():
         raise ComityError(f"{source} does not exist: a report is about a run folder or a league's JSON file.")
@@ -56,7 +62,7 @@ def run(name: str, arguments: list[str]) -> int:
         page = run_page(source, records) if one_kind else compare([source], command=_command(arguments)).page
         out = source / "report.html"
     else:
-        league = read_league(source)
+        league = best_first(read_league(source))
         page, out = league_page(league, source), source.with_suffix(".html")
     out = settings.out or out
     write_atomically(out, page.encode())
@@ -85,6 +91,7 @@ def run_page(path: Path, records: list[Record]) -> str:
         ),
         social.training_section(runs, metric),
         *_behaviour(folders),
+        *_replays(folders[0], agents),
         sections.curves_section(curves),
     ]
     about = folders[0].metadata()
@@ -94,6 +101,15 @@ def run_page(path: Path, records: list[Record]) -> str:
     seeds = "1 seed" if len(folders) == 1 else f"{len(folders)} seeds"
     lead = f"{seeds}, {data.get('iterations')} iterations of {data.get('batch')} games."
     return html.page(f"{agents} in {game}", verdict, parts, lead)
+
+
+def _replays(folder: RunFolder, agents: str) -> list[str]:
+    """An episode of the first run's players among themselves, where their game can be had."""
+    try:
+        game = folder.experiment().game
+        return replay_section(game, {agents: load_players(folder.path, game)})
+    except ComityError:
+        return []
 
 
 def _figures(records: list[Record], metric: str) -> dict[str, str]:

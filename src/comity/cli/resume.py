@@ -11,12 +11,22 @@ import tyro
 from comity.cli.parser import parse_arguments
 from comity.cli.train_settings import trust_named
 from comity.core.errors import require
+from comity.training.executors.registry import make_executor, with_address
 from comity.training.folder import RunFolder
 from comity.training.options import Options
+from comity.training.sharding import make_devices
+
+
+@dataclass(kw_only=True)
+class Where:
+    """Where a run goes on."""
+
+    executor: str = "auto"  # where runs train, as for comity train
+    address: str | None = None  # of a Ray cluster, with --executor ray
 
 
 @dataclass
-class Resume:
+class Resume(Where):
     """Goes on with a run."""
 
     folder: tyro.conf.Positional[Path]  # the run folder, or a folder of such, as --seeds makes one
@@ -27,6 +37,7 @@ class Resume:
     tensorboard: bool | None = None  # whether to write TensorBoard event files; by default as before
     wandb: str | None = None  # project on Weights & Biases; by default as before
     hooks: tuple[str, ...] | None = None  # further hooks: NAME or MODULE:CLASS; by default as before
+    devices: int | None = None  # devices that share the games of a run; by default as before
     minutes: float | None = None  # stop after this time, with all saved; by default at the end
     json: bool = False  # print one JSON object at the end, and no progress bar
 
@@ -35,11 +46,13 @@ def resume(arguments: list[str]) -> tuple[list[tuple[RunFolder, Options]], Resum
     """The run folders, locked and planned anew if asked for, with their options, and what was asked for."""
     settings = parse_arguments(Resume, arguments, "comity train --resume")
     folders = _run_folders(settings.folder)
-    names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "minutes")
+    names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "devices", "minutes")
     changes: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    trust_named(settings.hooks or ())
+    trust_named((*(settings.hooks or ()), settings.executor))
+    make_executor(with_address(settings.executor, settings.address)).check()
     given = {name: value for name, value in changes.items() if value is not None}
     options = [dataclasses.replace(Options.of(folder), **given) for folder in folders]
+    make_devices(max(own.devices for own in options))
     for folder, own in zip(folders, options, strict=True):
         own.check()
         folder.acquire()

@@ -17,6 +17,7 @@ from comity.core.files import write_atomically
 from comity.evaluate.comparison import ranked
 from comity.evaluate.groups import game_name
 from comity.report.verdicts import interval, number, words
+from comity.training.executors.registry import with_address
 from comity.training.jobs import Job
 from comity.training.populations.sweep import SweepResult, read_values, train_sweep
 from comity.training.recipes import is_recipe
@@ -64,7 +65,7 @@ def run(name: str, arguments: list[str]) -> int:
                 vary,
                 out,
                 seeds=settings.seeds,
-                executor=settings.executor,
+                executor=with_address(settings.executor, settings.address),
                 options=options,
                 metric=metric,
                 minimise=minimise,
@@ -88,10 +89,11 @@ def run(name: str, arguments: list[str]) -> int:
 
 def write_page(found: SweepResult) -> None:
     """Writes the page and the picture into the folder of the sweep."""
+    from comity.report.svg import as_file
     from comity.report.sweep import sweep_picture
 
     picture = sweep_picture(found.vary, found.points, found.scores, found.metric, found.best)
-    write_atomically(found.folder / "sweep.svg", picture.encode())
+    write_atomically(found.folder / "sweep.svg", as_file(picture))
     write_atomically(found.folder / "sweep.html", sweep_html(found).encode())
 
 

@@ -12,7 +12,7 @@ from comity.cli.resume import resume
 from comity.cli.train_settings import experiment_of, options_of, parse
 from comity.core.errors import ComityError, require
 from comity.play.zoo import PREFIX
-from comity.training.executors.registry import make_executor
+from comity.training.executors.registry import make_executor, with_address
 from comity.training.experiment import Experiment
 from comity.training.folder import RunFolder
 from comity.training.jobs import Job
@@ -54,7 +54,7 @@ def run(name: str, arguments: list[str]) -> int:
         found, settings = resume(arguments[1:])
         jobs = [Job(folder.experiment(), folder, own) for folder, own in found]
         if len(jobs) == 1:
-            return train_one(jobs[0], "in-process", settings.json)
+            return train_one(jobs[0], with_address(settings.executor, settings.address), settings.json)
         return train_again(jobs, settings)
     if len(names) == 1 and not is_recipe(names[0]) and {"-h", "--help"} & set(arguments):
         return help_for_game(names[0])
@@ -69,7 +69,8 @@ def run(name: str, arguments: list[str]) -> int:
     settings = parse(names, arguments)
     experiment = experiment_of(names, settings)
     options = options_of(settings, experiment)
-    make_executor(settings.executor)  # one that does not exist is refused before there is a folder
+    settings.executor = with_address(settings.executor, settings.address)
+    executor = make_executor(settings.executor)  # one that does not exist is refused before there is a folder
     if settings.dry_run:
         return dry_run(experiment, settings)
     command = "comity train " + shlex.join([*names, *arguments])
@@ -84,6 +85,7 @@ def run(name: str, arguments: list[str]) -> int:
         seeds = Seeds(tuple(range(settings.seed, settings.seed + settings.seeds)))
         return train_together(seeds, experiment, settings, out, options, command)
     begin = open_or_create if settings.resume else create
+    executor.check()
     folder = begin(experiment, out, command, settings.start_from)
     return train_one(Job(experiment, folder, options), settings.executor, settings.json)
 
@@ -140,7 +142,8 @@ def train_again(jobs: list[Job], settings: Any) -> int:
             progress.update(job.name, iteration, metrics, job.experiment.iterations)
 
         try:
-            runs = make_executor("auto", len(jobs)).run(jobs, report)
+            executor = make_executor(with_address(settings.executor, settings.address), len(jobs))
+            runs = executor.run(jobs, report)
         except KeyboardInterrupt:
             again = shlex.join(["comity", "train", "--resume", str(settings.folder)])
             print(f"stopped and saved; go on with: {again}", file=sys.stderr)

@@ -23,8 +23,15 @@ from comity.play.zoo import PREFIX
 from comity.training.experiment import SIZES, Experiment, make_experiment
 from comity.training.named import name_in
 from comity.training.options import Options, hook_specs
-from comity.training.overrides import agent_label, fitting_matchmaker, with_rewards
+from comity.training.overrides import (
+    agent_label,
+    fitting_matchmaker,
+    with_channel,
+    with_rewards,
+    with_transform,
+)
 from comity.training.recipes import default_recipe, is_recipe, read_recipe
+from comity.training.sharding import make_devices
 
 
 @dataclass
@@ -38,10 +45,18 @@ class ExperimentSettings:
     unroll: int | None = None  # steps played in each iteration; by default the game's horizon
     chunk: int | None = None  # iterations in one compiled call; by default a 200th of all, up to 50
     opponents: Name = DEFAULT  # who meets whom; its settings are --opponents.SETTING
-    rewards: str | None = None  # own (the default), sum of all, what others' count, or MODULE:FUNCTION
     warm_up: int = 0  # steps played at random before training
     share: Literal["auto", "all", "none"] = "auto"  # whether seats share parameters; auto: in symmetric games
     groups: tuple[str, ...] = ()  # groups of seats that share parameters, as in --groups 0,1,2 3
+
+
+@dataclass
+class TransformSettings:
+    """What is made of the game."""
+
+    transforms: tuple[str, ...] = ()  # games made of this one, in order: contract gifting,amount=0.5
+    channel: str | None = None  # seats talk: symbols or vector, with settings: symbols,vocabulary=4,noise=0.1
+    rewards: str | None = None  # own (the default), sum of all, what others' count, or MODULE:FUNCTION
 
 
 @dataclass
@@ -52,7 +67,8 @@ class RunSettings:
     out: Path | None = None  # the run folder; by default runs/GAME-AGENT-seed-N
     resume: bool = False  # go on with the run in --out if it exists
     population: str | None = None  # runs that follow from results: NAME or MODULE:CLASS, as in psro
-    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised or MODULE:CLASS
+    executor: str = "auto"  # where runs train: auto, in-process, processes, vectorised, ray or MODULE:CLASS
+    address: str | None = None  # of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; by default one here
     json: bool = False  # print one JSON object at the end instead of a summary, and no progress bar
     start_from: Annotated[str | None, tyro.conf.arg(name="from")] = None
     """begin as this player: a run folder, a player file or zoo:GAME/AGENT/SEED"""
@@ -76,6 +92,7 @@ HELP = "Trains agents in a game and writes a run folder: config, metrics, checkp
 
 def parse(names: list[str], arguments: list[str]) -> Any:
     """The settings together with those of this game and these agents; defaults are those of a recipe."""
+    make_devices(_devices(arguments))  # before anything is computed
     recipe = _recipe(names)
     game, agents = _defaults(names, recipe)
     defaults: dict[str, Any] = {"game": game}
@@ -83,6 +100,7 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     # Fields, not base classes: the comments of a class made here would not be found for the help.
     fields: list[tuple[str, Any, Any]] = [
         ("of_experiment", _flat(ExperimentSettings), field(default_factory=partial(_same, sizes))),
+        ("of_transforms", _flat(TransformSettings), field(default_factory=TransformSettings)),
         ("of_run", _flat(RunSettings), field(default_factory=RunSettings)),
         ("of_evaluation", _flat(EvaluationSettings), field(default_factory=EvaluationSettings)),
         ("options", _flat(Options), field(default_factory=Options)),
@@ -100,7 +118,7 @@ def parse(names: list[str], arguments: list[str]) -> Any:
     program = f"comity train {' '.join(names)}"
     # An optional choice is parsed as what was chosen, not by a subcommand.
     parsed: Any = parse_arguments(together, arguments, program, config=(tyro.conf.AvoidSubcommands,))
-    flat = (parsed.of_experiment, parsed.of_run, parsed.of_evaluation, parsed)
+    flat = (parsed.of_experiment, parsed.of_transforms, parsed.of_run, parsed.of_evaluation, parsed)
     return SimpleNamespace(recipe=recipe, **{name: x for part in flat for name, x in vars(part).items()})
 
 
@@ -140,7 +158,11 @@ def experiment_of(names: list[str], settings: Any) -> Experiment:
     same_seats = recipe is not None and len(settings.game.seats) == len(recipe.game.seats)
     if same_seats and share is None and not groups:
         groups = recipe.seating
-    game = settings.game if settings.rewards is None else with_rewards(settings.game, settings.rewards)
+    game = settings.game
+    for transform in settings.transforms:
+        game = with_transform(game, transform)
+    game = game if settings.channel is None else with_channel(game, settings.channel)
+    game = game if settings.rewards is None else with_rewards(game, settings.rewards)
     return make_experiment(
         game,
         tuple(agents),
@@ -187,6 +209,16 @@ def trust_named(specs: tuple[str, ...]) -> None:
     for spec in specs:
         if ":" in name_in(spec):
             trust(name_in(spec))
+
+
+def _devices(arguments: list[str]) -> int:
+    """How many devices are asked for, before anything is parsed; what is no number is refused later."""
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--devices":
+            value = value if equals else "".join(arguments[place + 1 : place + 2])
+            return int(value) if value.isdecimal() and len(value) < 6 else 1
+    return 1
 
 
 def _same(value: Any) -> Any:

@@ -34,6 +34,23 @@ class Act(NamedTuple):
     extras: PyTree
 
 
+class Explained(NamedTuple):
+    """What an update would follow in every step of what was played, leaves [time, seat, game].
+
+    - `value`: what the critic expects before the step, in units of reward.
+    - `own`: the seat's own advantage, and `others` those of the other players, [other, time, seat, game].
+    - `past`: what the seat's own advantages came to so far as each of them is answered, like `others`.
+    - `advantage`: what the policy follows: it makes the action more likely where it is positive, less likely
+      where it is negative. What it has beyond `own` is the term by which the learner shapes others.
+    """
+
+    value: Float[Array, "time seat game"]
+    own: Float[Array, "time seat game"]
+    others: Float[Array, "other time seat game"]
+    past: Float[Array, "other time seat game"]
+    advantage: Float[Array, "time seat game"]
+
+
 class Context(NamedTuple):
     """What an update may see beyond its team's batch, as far as its agent declares to need it.
 
@@ -59,6 +76,7 @@ class Agent(eqx.Module):
 
     learns: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset()
+    spreads: ClassVar[bool] = False  # whether its update may see a part of the games (`comity.core.shards`)
 
     def __repr__(self) -> str:
         return brief_settings(self)
@@ -125,6 +143,10 @@ class Agent(eqx.Module):
     @abstractmethod
     def update(self, state: PyTree, batch: TeamBatch, context: Context, key: Key) -> tuple[PyTree, Metrics]:
         """One step of learning and its metrics."""
+
+    def explain(self, state: PyTree, batch: TeamBatch) -> Explained | None:
+        """What an update on this batch alone would follow; None for agents that follow no advantages."""
+        return None
 
 
 def communicates(agent: Agent) -> bool:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from comity.core.errors import ComityError
 from comity.core.game import PerSeat, TimeStep
+from comity.core.shards import take_games
 
 
 class Trajectory(NamedTuple):
@@ -102,7 +103,10 @@ class TeamBatch(eqx.Module):
     def joint(self) -> Trajectory:
         """What all seats did, the team's and the others'."""
         if self.everyone is None:
-            raise ComityError("This memory keeps only what the team itself saw: use an on-policy memory.")
+            raise ComityError(
+                "This memory keeps only what the team itself saw: set memory.joint to true, or use an "
+                "on-policy memory."
+            )
         return self.everyone
 
     def replace(self, **changes: Any) -> "TeamBatch":
@@ -114,7 +118,7 @@ class TeamBatch(eqx.Module):
         return dataclasses.replace(
             self,
             **{
-                name: jax.tree.map(lambda x, axis=axis: jnp.take(x, games, axis=axis), getattr(self, name))
+                name: jax.tree.map(lambda x, axis=axis: take_games(x, games, axis), getattr(self, name))
                 for name, axis in _GAME_AXIS.items()
             },
             everyone=None if self.everyone is None else _take_joint(self.everyone, games),
@@ -166,6 +170,6 @@ def stack_seats(parts: list[PyTree], axis: int = 1) -> PyTree:
 def _take_joint(joint: Trajectory, games: Int[Array, " chosen"]) -> Trajectory:
     starts = {"carry": joint.carry, "age": joint.age}
     steps = {name: value for name, value in joint._asdict().items() if name not in starts}
-    steps = jax.tree.map(lambda x: jnp.take(x, games, axis=1), steps)
-    starts = jax.tree.map(lambda x: jnp.take(x, games, axis=0), starts)
+    steps = jax.tree.map(lambda x: take_games(x, games, 1), steps)
+    starts = jax.tree.map(lambda x: take_games(x, games, 0), starts)
     return Trajectory(**steps, **starts)

@@ -3,9 +3,11 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from comity.core import palette
 
 T = TypeVar("T")
 SHOWN = 8  # numbers of an array that are shown; of a larger one, its shape
@@ -51,13 +53,46 @@ def brief_settings(value: Any) -> str:
     return _call(value, given)
 
 
+class Shaded(NamedTuple):
+    """A cell of a table with a colour behind it."""
+
+    text: str
+    colour: str
+
+
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
     """A table for a notebook; all text is escaped."""
     head = "".join(f"<th>{escape(text)}</th>" for text in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     title = f"<b>{escape(caption)}</b>" if caption else ""
     above = f"<thead><tr>{head}</tr></thead>" if headings else ""
     return f"<div>{title}<table>{above}<tbody>{body}</tbody></table></div>"
+
+
+def _cell(cell: Any) -> str:
+    if isinstance(cell, Shaded):
+        look = f"background:{escape(cell.colour)};color:{palette.ON_CELL}"
+        return f'<td style="{look}">{escape(cell.text)}</td>'
+    return f"<td>{escape(str(cell))}</td>"
+
+
+def curve(values: Sequence[float] | np.ndarray, width: int = 320, height: int = 60) -> str:
+    """Numbers as a line for a notebook, as SVG; those that are not finite are left out."""
+    numbers = np.asarray(values, np.float64)
+    places = np.flatnonzero(np.isfinite(numbers))
+    if places.size < 2:
+        return ""
+    low, high = float(numbers[places].min()), float(numbers[places].max())
+    x = 2 + (width - 4) * places / (len(numbers) - 1)
+    y = 2 + (height - 4) * (high - numbers[places]) / ((high - low) or 1.0)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    first, last, least, most = map(number, (numbers[places[0]], numbers[places[-1]], low, high))
+    name = f"from {first} to {last}, between {least} and {most}"
+    return (
+        f'<svg role="img" aria-label="{name}" width="{width}" height="{height}" style="display:block">'
+        f"<title>{name}</title>"
+        f'<polyline fill="none" stroke="{palette.BLUE}" stroke-width="2" points="{points}"/></svg>'
+    )
 
 
 def displayed(cls: type[T]) -> type[T]:

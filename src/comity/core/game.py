@@ -193,6 +193,10 @@ class Environment(eqx.Module):
         """The privileged view, for centralised critics; by default the whole state."""
         return state
 
+    def locate(self, state: PyTree) -> Float[Array, "seats 2"] | None:
+        """Where the seats are in a state, for what depends on distance; None in games without places."""
+        return None
+
     def draw(self, state: PyTree) -> Drawing:
         """What a state looks like: a scene, a text, or an array [height, width, 3] of bytes; None: nothing.
 

@@ -45,6 +45,8 @@ THEME = {
     "brown": (BROWN, "#a05032"),
 }
 
+SCALE = ("#f46d43", "#ffffbf", "#74add1")  # of cells: least, middle, most, light enough for ON_CELL
+
 DIVERGING = "RdYlBu"  # Matplotlib's names of scales: around a middle, and from nothing to much
 SEQUENTIAL = "Greys"
 
@@ -52,3 +54,14 @@ SEQUENTIAL = "Greys"
 def series(count: int) -> list[str]:
     """A colour for each of `count` names; after the eighth they begin again."""
     return [SERIES[i % len(SERIES)] for i in range(count)]
+
+
+def shade(value: float, low: float, high: float) -> str:
+    """The colour of a cell between the least and the largest value."""
+    place = 1.0 if high <= low else 2.0 * (value - low) / (high - low)
+    first, last = SCALE[:2] if place < 1.0 else SCALE[1:]
+    share = place if place < 1.0 else place - 1.0
+    mixed = [
+        round(int(first[i : i + 2], 16) * (1 - share) + int(last[i : i + 2], 16) * share) for i in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{part:02x}" for part in mixed)

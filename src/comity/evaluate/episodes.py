@@ -40,7 +40,10 @@ def play_episodes(
     if length is None:
         raise ComityError("This game has no fixed length: give it a horizon.")
     if not game.resumable:
-        raise ComityError("Episodes of third-party environments cannot be played again by their number.")
+        raise ComityError(
+            "Episodes of third-party environments cannot be played again by their number, so their kinds "
+            "are not looked for: comity replay shows one of them."
+        )
     if len(players) != len(game.seats):
         raise ComityError(f"The game has {len(game.seats)} seats, and {len(players)} players were given.")
     played = _play(game, seat_players(players), jax.random.key(seed), episodes, length)
@@ -60,7 +63,7 @@ def _play(
         ) -> tuple[tuple[PyTree, ...], tuple[PyTree, ...]]:
             state, obs, memory, over = carry
             own_key = jax.random.fold_in(step_key, time)
-            actions, memory, after, answer = step_episode(game, occupants, state, obs, memory, {}, own_key)
+            actions, memory, _, after, answer = step_episode(game, occupants, state, obs, memory, {}, own_key)
             weight = (~over).astype(jnp.float32)
             chosen = jax.vmap(game.cooperation)(
                 jax.vmap(game.view)(state), actions, jax.vmap(game.view)(after)

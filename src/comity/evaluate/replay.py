@@ -1,12 +1,12 @@
 """One episode, moment by moment, as data for pictures."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import jax
 
 from comity.core.agent import Player
+from comity.core.batch import Trajectory
 from comity.core.game import Environment, PerSeat, Seat
 from comity.play.episode import Episode
 from comity.play.episode import Moment as Moment
@@ -24,6 +24,7 @@ class Replay:
     players: tuple[str, ...]  # what those in the seats are called
     horizon: int | None
     moments: tuple[Moment, ...]
+    played: Trajectory | None = None  # all of it, as learners are given it, if that was recorded
 
 
 def moments(
@@ -33,11 +34,17 @@ def moments(
 
     Every number of `episode` is another one of the same seed.
     """
-    seated = tuple(most_likely(player) for player in players) if deterministic else players
-    played = Episode(game, seated, jax.random.fold_in(jax.random.key(seed), episode))
+    played = _begin(game, players, seed, episode, deterministic, record=False)
     yield played.moment
     while not played.moment.over:
         yield played.step()
+
+
+def _begin(
+    game: Environment, players: PerSeat[Player], seed: int, episode: int, deterministic: bool, record: bool
+) -> Episode:
+    seated = tuple(most_likely(player) for player in players) if deterministic else players
+    return Episode(game, seated, jax.random.fold_in(jax.random.key(seed), episode), record)
 
 
 def replay(
@@ -50,9 +57,14 @@ def replay(
     title: str = "",
     episode: int = 0,
     deterministic: bool = False,
+    record: bool = False,
 ) -> Replay:
     """One episode of at most `length` steps; `names` are those of the players, in the order of the seats."""
     most = (game.horizon or LONGEST) if length is None else length
-    found = tuple(itertools.islice(moments(game, players, seed, episode, deterministic), most + 1))
+    episode_played = _begin(game, players, seed, episode, deterministic, record)
+    found = [episode_played.moment]
+    while not found[-1].over and len(found) <= most:
+        found.append(episode_played.step())
     shown = tuple(names) or tuple("" for _ in game.seats)
-    return Replay(title or game.family, game.seats, shown, game.horizon, found)
+    whole = episode_played.trajectory() if record and len(found) > 1 else None
+    return Replay(title or game.family, game.seats, shown, game.horizon, tuple(found), whole)

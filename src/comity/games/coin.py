@@ -112,6 +112,10 @@ class CoinGame(Environment):
         owns = (jnp.arange(self.players) == state.owner).astype(jnp.float32)
         return tuple(Cooperation(takes[i] * owns[i], takes[i]) for i in range(self.players))
 
+    def locate(self, state: CoinState) -> Float[Array, "players 2"]:
+        places = jnp.stack([state.players // self.width, state.players % self.width], axis=-1)
+        return places.astype(jnp.float32)
+
     def draw(self, state: CoinState) -> Scene:
         """The torus: a disc for each player, a ring for the coin in its owner's colour."""
         colours = palette.series(self.players)

@@ -66,7 +66,22 @@ GAMES = Registry(
         "two-step": Row(
             "comity.games.cooperative.two_step:TwoStep", "common interest: a safe game or a risky one"
         ),
+        "switch-riddle": Row(
+            "comity.games.switch_riddle:SwitchRiddle", "prisoners, a room, and a switch of one bit"
+        ),
+        "sealed-bid": Row(
+            "comity.games.auctions.sealed_bid:SealedBidAuction", "one item, private values, one bid each"
+        ),
+        "double-auction": Row(
+            "comity.games.auctions.double_auction:DoubleAuctionGame", "a buyer and a seller each name a price"
+        ),
+        "signalling": Row("comity.games.signalling:Signalling", "Lewis' game: one speaks, one guesses"),
         "foraging": Row("comity.games.foraging:Foraging", "level-based foraging: food that takes several"),
+        "cournot": Row("comity.games.applied.cournot:Cournot", "applied: firms choose what they sell"),
+        "fish-war": Row("comity.games.applied.fish_war:FishWar", "applied: nations fish in one sea"),
+        "routing": Row(
+            "comity.games.applied.routing:Routing", "applied: drivers choose ways and slow each other down"
+        ),
         "probe-observation": Row(
             "comity.games.probes.observation:ProbeObservation", "probe: does the critic read its input"
         ),
@@ -111,6 +126,14 @@ TRANSFORMS = Registry(
         "shaped-reward": Row(
             "comity.games.transforms.shaped_reward:ShapedReward", "rewards by a function of one's own"
         ),
+        "inequity-aversion": Row(
+            "comity.games.transforms.inequity_aversion:InequityAversion",
+            "what others have more, or less, hurts",
+        ),
+        "social-value": Row(
+            "comity.games.transforms.social_value:SocialValue",
+            "seats want a share for others: selfish to altruistic",
+        ),
         "time-limit": Row(
             "comity.games.transforms.time_limit:TimeLimit", "episodes cut off after a number of steps"
         ),
@@ -121,5 +144,8 @@ TRANSFORMS = Registry(
             "comity.games.transforms.padded_seats:PaddedSeats",
             "unlike seats made alike: padded, with legal choices",
         ),
+        "gifting": Row("comity.games.transforms.gifting:Gifting", "seats may give each other reward"),
+        "contract": Row("comity.games.transforms.contract:Contract", "fines that all sign before play"),
+        "channel": Row("comity.games.transforms.channel:Channel", "seats that talk beside the game"),
     },
 )

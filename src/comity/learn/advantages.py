@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from comity.core.shards import total
 from comity.core.tunable import Number
 from comity.returns.advantages import gae, step_discounts
 from comity.returns.surrogates import normalise, weighted_mean
@@ -59,7 +60,7 @@ def normalised(
     if rule in ("batch", "minibatch"):
         advantage = normalise(advantage, weight)
     elif rule == "unbiased":
-        count = jnp.maximum(weight.sum(), 2.0)
+        count = jnp.maximum(total(weight.sum()), 2.0)
         centred = advantage - weighted_mean(advantage, weight)
         variance = weighted_mean(jnp.square(centred), weight) * count / (count - 1.0)
         advantage = centred / (jnp.sqrt(variance) + 1e-8)

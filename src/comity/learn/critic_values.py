@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from comity.core.shards import take_games
 from comity.learn.critic_net import CriticNet
 from comity.nets.torso import Torso, TorsoCarry
 
@@ -41,9 +42,9 @@ class CriticBatch(NamedTuple):
         """Some of the games, whole sequences with all seats."""
         starts = {"carry": self.carry, "age": self.age}
         steps = {name: value for name, value in self._asdict().items() if name not in starts}
-        steps = jax.tree.map(lambda x: jnp.take(x, games, axis=2), steps)
-        carry = jax.tree.map(lambda x: jnp.take(x, games, axis=1), self.carry)
-        return CriticBatch(**steps, carry=carry, age=self.age[games])
+        steps = jax.tree.map(lambda x: take_games(x, games, 2), steps)
+        carry = jax.tree.map(lambda x: take_games(x, games, 1), self.carry)
+        return CriticBatch(**steps, carry=carry, age=take_games(self.age, games, 0))
 
 
 class CriticValues(NamedTuple):

@@ -12,6 +12,7 @@ from jaxtyping import PRNGKeyArray as Key
 from comity.core.batch import TeamBatch
 from comity.core.errors import ComityError, require
 from comity.core.game import GameSpec, Seat
+from comity.core.shards import take_games
 from comity.core.spaces import Discrete, Space
 from comity.core.tunable import Number
 from comity.learn.advantages import over_team, team_advantages
@@ -38,7 +39,7 @@ class CriticTargets(NamedTuple):
 
     def take(self, games: Int[Array, " chosen"]) -> "CriticTargets":
         """Some of the games."""
-        taken: CriticTargets = jax.tree.map(lambda x: jnp.take(x, games, axis=2), self)
+        taken: CriticTargets = jax.tree.map(lambda x: take_games(x, games, 2), self)
         return taken
 
 

@@ -62,7 +62,7 @@ class PrioritisedReplay(Replay):
         whole = (offset + self.window <= length) & (jnp.asarray(offset) >= length - ring.stored)
         begins = jnp.broadcast_to(whole[:, None], (offset.size, ring.games))
         if self.starts == "episodes":
-            begins = begins & ring.steps["resets"][time, 0]
+            begins = begins & (ring.steps["age"][time] == 0)
         place = time[:, None] * ring.games + jnp.arange(ring.games)[None]
         fresh = jnp.where(begins, memory.largest, 0.0)
         tree = set_priorities(memory.tree, place.reshape(-1), fresh.reshape(-1))

@@ -1,5 +1,6 @@
 """Values of actions: a network, what it says along sequences, and how it acts."""
 
+from abc import abstractmethod
 from typing import NamedTuple
 
 import equinox as eqx
@@ -20,8 +21,43 @@ from comity.nets.torso import Torso
 HEAD_SCALE = 0.1
 
 
-class QNet(eqx.Module):
-    r"""The value of each action, [..., action]; one that is not legal is worth next to minus infinity.
+class ActionValues(eqx.Module):
+    """The value of each action, [..., action]; one that is not legal is worth next to minus infinity."""
+
+    torso: eqx.AbstractVar[Torso]
+
+    @abstractmethod
+    def all_values(self, features: Float[Array, "... features"]) -> Float[Array, "... action"]:
+        """The values of all actions, legal or not."""
+
+    def of(self, features: Float[Array, "... features"], obs: PyTree) -> Float[Array, "... action"]:
+        """The values from features of an observation."""
+        values = self.all_values(features)
+        mask = legal(self.torso.observation, obs)
+        return values if mask is None else jnp.where(mask, values, NEVER)
+
+    def step(self, carry: PyTree, obs: PyTree) -> tuple[PyTree, Float[Array, "... action"]]:
+        """The memory after an observation, and the values there."""
+        carry, features = self.torso.step(carry, obs)
+        return carry, self.of(features, obs)
+
+    def features(self, batch: TeamBatch) -> tuple[Array, PyTree]:
+        """Features along a batch, from the memory that it begins with, and the memory after each step."""
+        return self.torso.unroll(first_carry(self.torso, batch), batch.obs, batch.resets)
+
+    def along(self, batch: TeamBatch) -> Float[Array, "time seat game action"]:
+        """The values along a batch."""
+        return self.of(self.features(batch)[0], batch.obs)
+
+    def along_with_next(self, batch: TeamBatch) -> tuple[Array, Array]:
+        """The same, and the values of each step's true successor, also where an episode ended."""
+        features, after = self.features(batch)
+        following = self.torso.step(after, batch.next_obs)[1]
+        return self.of(features, batch.obs), self.of(following, batch.next_obs)
+
+
+class QNet(ActionValues):
+    r"""The value of each action from one linear head.
 
     With `duelling` it is :math:`V(s) + A(s, a) - \mathrm{mean}_{a'} A(s, a')` (Wang et al., 2016,
     arXiv:1511.06581).
@@ -39,36 +75,23 @@ class QNet(eqx.Module):
         self.head = Linear(features, seat.action.n, HEAD_SCALE, head_key, bias)
         self.value = Linear(features, 1, HEAD_SCALE, value_key, bias) if duelling else None
 
-    def of(self, features: Float[Array, "... features"], obs: PyTree) -> Float[Array, "... action"]:
-        """The values from features of an observation."""
-        values = self.head(features)
-        if self.value is not None:
-            values = self.value(features) + values - values.mean(axis=-1, keepdims=True)
-        mask = legal(self.torso.observation, obs)
-        return values if mask is None else jnp.where(mask, values, NEVER)
+    def all_values(self, features: Float[Array, "... features"]) -> Float[Array, "... action"]:
+        return duel(self.head(features), None if self.value is None else self.value(features))
 
-    def step(self, carry: PyTree, obs: PyTree) -> tuple[PyTree, Float[Array, "... action"]]:
-        """The memory after an observation, and the values there."""
-        carry, features = self.torso.step(carry, obs)
-        return carry, self.of(features, obs)
 
-    def along(self, batch: TeamBatch) -> Float[Array, "time seat game action"]:
-        """The values along a batch, from the memory that it begins with."""
-        carry = first_carry(self.torso, batch)
-        return self.of(self.torso.unroll(carry, batch.obs, batch.resets)[0], batch.obs)
-
-    def along_with_next(self, batch: TeamBatch) -> tuple[Array, Array]:
-        """The same, and the values of each step's true successor, also where an episode ended."""
-        carry = first_carry(self.torso, batch)
-        features, after = self.torso.unroll(carry, batch.obs, batch.resets)
-        following = self.torso.step(after, batch.next_obs)[1]
-        return self.of(features, batch.obs), self.of(following, batch.next_obs)
+def duel(
+    values: Float[Array, "... action"], state_value: Float[Array, "... 1"] | None
+) -> Float[Array, "... action"]:
+    """A state's value plus advantages from their mean; without a state's value, the values as they are."""
+    if state_value is None:
+        return values
+    return state_value + values - values.mean(axis=-1, keepdims=True)
 
 
 class EpsilonGreedy(NamedTuple):
     """What acts: action values, and how often a legal action is drawn evenly instead of the best one."""
 
-    q: QNet
+    q: ActionValues
     epsilon: Float[Array, ""]
 
     def probabilities(self, values: Float[Array, "... action"]) -> Float[Array, "... action"]:

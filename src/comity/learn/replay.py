@@ -28,7 +28,7 @@ class UniformReplay(Replay):
         if self.starts == "episodes":
             # The n-th beginning of an episode, counted along all places in the order of the ring.
             fits = (jnp.arange(room) - oldest) % room < count
-            begins = memory.steps["resets"][:, 0] & jnp.broadcast_to(fits[:, None], (room, games))
+            begins = (memory.steps["age"] == 0) & jnp.broadcast_to(fits[:, None], (room, games))
             counted = jnp.cumsum(begins.reshape(-1).astype(jnp.int32))
             number = jax.random.randint(time_key, (self.batch,), 0, jnp.maximum(counted[-1], 1))
             place = jnp.searchsorted(counted, number + 1)
@@ -43,5 +43,5 @@ class UniformReplay(Replay):
             return enough
         oldest = jnp.where(memory.stored < memory.room, 0, memory.next)
         fits = (jnp.arange(memory.room) - oldest) % memory.room <= memory.stored - self.window
-        begins: Array = memory.steps["resets"][:, 0].any(axis=-1)
+        begins: Array = (memory.steps["age"] == 0).any(axis=-1)
         return enough & (begins & fits).any()

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from comity.core.errors import require
+from comity.core.shards import total
 from comity.nets.linear import Linear
 
 
@@ -56,8 +57,9 @@ class ReturnStatistics(NamedTuple):
     ) -> "ReturnStatistics":
         """The statistics with some more returns, older ones counting a little less."""
         axes = tuple(range(returns.ndim - 1))
-        share = jnp.broadcast_to((weight / jnp.maximum(weight.sum(), 1e-6))[..., None], returns.shape)
-        mean, square = (share * returns).sum(axis=axes), (share * jnp.square(returns)).sum(axis=axes)
+        count = jnp.maximum(total(weight.sum()), 1e-6)
+        share = jnp.broadcast_to((weight / count)[..., None], returns.shape)
+        mean, square = total(((share * returns).sum(axis=axes), (share * jnp.square(returns)).sum(axis=axes)))
         keep = 1.0 - ema
         return ReturnStatistics(
             keep * self.mean + ema * mean, keep * self.square + ema * square, keep * self.weight + ema

@@ -1,4 +1,4 @@
-"""What a critic sees: its own seat, all seats, the team as one, or the game's state."""
+"""What a critic sees: its own seat, all seats, the team as one, the game's state, or joint actions."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -12,7 +12,7 @@ from comity.core.batch import TeamBatch, stack_seats
 from comity.core.errors import ComityError
 from comity.core.game import GameSpec, PerSeat, as_numbers, seat_order
 from comity.core.registry import Registry, Row
-from comity.core.spaces import Space
+from comity.core.spaces import Discrete, Space
 
 VIEWS = Registry(
     "view",
@@ -21,6 +21,9 @@ VIEWS = Registry(
         "joint": Row("comity.learn.views:Joint", "what all seats see, one's own first"),
         "team": Row("comity.learn.views:Team", "what all seats see, once for all seats of the team"),
         "state": Row("comity.learn.views:State", "what the seat sees, and the game's state"),
+        "joint-actions": Row(
+            "comity.learn.views:JointActions", "what all seats see, and what the rest of the team does"
+        ),
     },
     group="comity.views",
 )
@@ -103,6 +106,35 @@ class State(View):
 
     def read_next(self, batch: TeamBatch) -> PyTree:
         return batch.next_obs, _beside_seats(batch.next_state, batch)
+
+
+class JointActions(View):
+    """What all seats see, one's own first, and what the other seats of the team do in this step.
+
+    With a critic of actions it is the value of the team's joint action, for each action of one's own. What
+    seats of other teams do is part of the world.
+    """
+
+    def space(self, spec: GameSpec, seats: tuple[int, ...]) -> Space:
+        if not all(isinstance(seat.action, Discrete) for seat in spec.team(seats)):
+            raise ComityError("critic.view joint-actions needs discrete actions: use joint.")
+        seen = tuple(spec.seats[i].observation for i in spec.order(seats[0], seats))
+        return seen + tuple(spec.seats[i].action for i in seats[1:])
+
+    def read(self, batch: TeamBatch) -> PyTree:
+        return self._beside(batch.joint.obs, batch.action, batch)
+
+    def read_next(self, batch: TeamBatch) -> PyTree:
+        # Where the rollout goes on, what is done next is known; elsewhere what would be done was drawn.
+        last = (jnp.arange(batch.reward.shape[0]) == batch.reward.shape[0] - 1)[:, None, None]
+        following = jnp.concatenate([batch.action[1:], batch.action[-1:]])
+        action = jnp.where(batch.ended | last, batch.bootstrap.raw, following)
+        return self._beside(batch.joint.step.obs, action, batch)
+
+    def _beside(self, obs: PerSeat[PyTree], action: Array, batch: TeamBatch) -> PyTree:
+        orders = [seat_order(seat, batch.seats, len(obs)) for seat in batch.seats]
+        seen = tuple(stack_seats([obs[order[place]] for order in orders]) for place in range(len(obs)))
+        return seen + tuple(jnp.roll(action, -place, axis=1) for place in range(1, len(batch.seats)))
 
 
 def _joint_space(spec: GameSpec, seats: tuple[int, ...]) -> Space:

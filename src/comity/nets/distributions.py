@@ -111,20 +111,20 @@ class Gaussian(eqx.Module):
 
 
 class Choices(eqx.Module):
-    """Several choices at once, independent of each other given what is seen."""
+    """Several choices or arrays of numbers at once, independent of each other given what is seen."""
 
-    parts: tuple[Categorical, ...]
+    parts: "tuple[Categorical | SquashedGaussian | Gaussian, ...]"
 
     def sample(self, key: Key) -> PyTree:
         keys = jax.random.split(key, len(self.parts))
         return tuple(part.sample(k) for part, k in zip(self.parts, keys, strict=True))
 
     def mode(self) -> PyTree:
-        """The most likely sample of each choice."""
+        """The most likely sample of each part."""
         return tuple(part.mode() for part in self.parts)
 
     def action(self, raw: PyTree) -> PyTree:
-        return raw
+        return tuple(part.action(own) for part, own in zip(self.parts, raw, strict=True))
 
     def log_prob(self, raw: PyTree) -> Float[Array, "..."]:
         each = [part.log_prob(own) for part, own in zip(self.parts, raw, strict=True)]
@@ -136,7 +136,7 @@ class Choices(eqx.Module):
 
     def kl(self, other: "Choices") -> Float[Array, "..."]:
         """KL(self || other)."""
-        each = [part.kl(theirs) for part, theirs in zip(self.parts, other.parts, strict=True)]
+        each = [part.kl(theirs) for part, theirs in zip(self.parts, other.parts, strict=True)]  # type: ignore[arg-type]
         return sum(each[1:], each[0])
 
 

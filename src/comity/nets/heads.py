@@ -20,9 +20,9 @@ NEVER = -1e9  # the logit of a choice that is not legal: its probability is 0 in
 
 def check_action(action: Space) -> None:
     """Raises if no head fits the action space."""
-    several = isinstance(action, tuple) and all(isinstance(part, Discrete) for part in action)
+    several = isinstance(action, tuple) and all(isinstance(part, Discrete | Box) for part in action)
     if not isinstance(action, Discrete | Box) and not (several and action):
-        raise ComityError(f"This agent plays choices or an array of numbers, not {spaces.describe(action)}.")
+        raise ComityError(f"This agent plays choices or arrays of numbers, not {spaces.describe(action)}.")
 
 
 class PolicyHead(eqx.Module):
@@ -38,9 +38,9 @@ class PolicyHead(eqx.Module):
 
     def __init__(self, features: int, action: Space, key: Key, use_bias: bool = True) -> None:
         check_action(action)
-        outputs = spaces.flat_size(action)
-        self.linear = Linear(features, outputs, POLICY_SCALE, key, use_bias)
-        self.log_std = jnp.zeros(outputs, jnp.float32) if isinstance(action, Box) else None
+        self.linear = Linear(features, spaces.flat_size(action), POLICY_SCALE, key, use_bias)
+        spread = sum(spaces.flat_size(part) for part in _parts(action) if isinstance(part, Box))
+        self.log_std = jnp.zeros(spread, jnp.float32) if spread else None
         self.action = action
 
     def __call__(
@@ -50,13 +50,26 @@ class PolicyHead(eqx.Module):
         out = self.linear(features)
         if isinstance(self.action, tuple):
             edges = np.cumsum([spaces.flat_size(part) for part in self.action])[:-1]
-            return Choices(tuple(Categorical(part) for part in jnp.split(out, edges, axis=-1)))
-        if self.log_std is None:
-            return Categorical(out if legal is None else jnp.where(legal, out, NEVER))
-        log_std = jnp.broadcast_to(self.clipped_log_std, out.shape)
-        if isinstance(self.action, Box) and self.action.bounded:
+            found, used = [], 0
+            for part, own in zip(self.action, jnp.split(out, edges, axis=-1), strict=True):
+                spread = spaces.flat_size(part) if isinstance(part, Box) else 0
+                found.append(self._distribution(part, own, slice(used, used + spread)))
+                used += spread
+            return Choices(tuple(found))
+        return self._distribution(
+            self.action, out if legal is None else jnp.where(legal, out, NEVER), slice(None)
+        )
+
+    def _distribution(
+        self, action: Space, out: Float[Array, "... n"], spread: slice
+    ) -> Categorical | SquashedGaussian | Gaussian:
+        """The distribution of one choice or one array of numbers."""
+        if not isinstance(action, Box):
+            return Categorical(out)
+        log_std = jnp.broadcast_to(self.clipped_log_std[spread], out.shape)
+        if action.bounded:
             mean = LARGEST_MEAN * jnp.tanh(out / LARGEST_MEAN)
-            return SquashedGaussian(mean, log_std, self.action.low, self.action.high)
+            return SquashedGaussian(mean, log_std, action.low, action.high)
         return Gaussian(out, log_std)
 
     @property
@@ -67,9 +80,17 @@ class PolicyHead(eqx.Module):
 
     def shape_action(self, flat: PyTree) -> PyTree:
         """A flat action vector in the shape that the game expects."""
-        if isinstance(self.action, Box):
-            return flat.reshape(flat.shape[:-1] + self.action.shape)
-        return flat
+        if isinstance(self.action, tuple):
+            return tuple(_shaped(part, own) for part, own in zip(self.action, flat, strict=True))
+        return _shaped(self.action, flat)
+
+
+def _parts(action: Space) -> tuple[Space, ...]:
+    return action if isinstance(action, tuple) else (action,)
+
+
+def _shaped(action: Space, flat: PyTree) -> PyTree:
+    return flat.reshape(flat.shape[:-1] + action.shape) if isinstance(action, Box) else flat
 
 
 class ValueHead(eqx.Module):

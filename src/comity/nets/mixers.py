@@ -66,10 +66,13 @@ class MonotonicMixer(Mixer):
 
     def __init__(self, seats: int, numbers: int, width: int, hyper_width: int, key: Key) -> None:
         keys = jax.random.split(key, 4)
-        self.weights = Hypernet(numbers, hyper_width, seats * width, keys[0])
-        self.bias = Linear(numbers, width, 1.0, keys[1])
-        self.last_weights = Hypernet(numbers, hyper_width, width, keys[2])
-        self.last_bias = Hypernet(numbers, width, 1, keys[3])
+        # So that a new mixer is close to a sum: products of weights add up to about 1 for each seat. With
+        # larger ones the errors that a maximum picks come back multiplied in the targets, and values diverge.
+        scale = width**-0.5
+        self.weights = Hypernet(numbers, hyper_width, seats * width, keys[0], scale)
+        self.bias = Linear(numbers, width, scale, keys[1])
+        self.last_weights = Hypernet(numbers, hyper_width, width, keys[2], scale)
+        self.last_bias = Hypernet(numbers, width, 1, keys[3], LEAST_SCALE)
         self.width = width
 
     def __call__(
@@ -133,10 +136,10 @@ class Hypernet(eqx.Module):
     hidden: Linear
     out: Linear
 
-    def __init__(self, inputs: int, width: int, outputs: int, key: Key) -> None:
+    def __init__(self, inputs: int, width: int, outputs: int, key: Key, scale: float = 1.0) -> None:
         hidden_key, out_key = jax.random.split(key)
         self.hidden = Linear(inputs, width, 2.0**0.5, hidden_key)
-        self.out = Linear(width, outputs, 1.0, out_key)
+        self.out = Linear(width, outputs, scale, out_key)
 
     def __call__(self, x: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
         return self.out(jax.nn.relu(self.hidden(x)))

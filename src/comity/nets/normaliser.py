@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from comity.core.shards import total
+
 
 class Normaliser(eqx.Module):
     """Running mean and variance of a vector, and of how many; before there are any it changes nothing."""
@@ -26,16 +28,16 @@ class Normaliser(eqx.Module):
     def after(self, x: Float[Array, "... n"], weight: Float[Array, "..."]) -> "Normaliser":
         """The statistics with some more vectors, by the rule for joining two samples."""
         axes = tuple(range(x.ndim - 1))
-        count = weight.sum()
+        count = total(weight.sum())
         share = weight[..., None] / jnp.maximum(count, 1.0)
-        mean = (share * x).sum(axis=axes)
-        variance = (share * jnp.square(x - jnp.broadcast_to(mean, x.shape))).sum(axis=axes)
-        total = self.count + count
-        part = count / jnp.maximum(total, 1.0)
+        mean = total((share * x).sum(axis=axes))
+        variance = total((share * jnp.square(x - jnp.broadcast_to(mean, x.shape))).sum(axis=axes))
+        known = self.count + count
+        part = count / jnp.maximum(known, 1.0)
         shift = mean - self.mean
         joined = (1.0 - part) * self.variance + part * variance + part * (1.0 - part) * jnp.square(shift)
         return eqx.tree_at(
             lambda own: (own.mean, own.variance, own.count),
             self,
-            (self.mean + part * shift, jnp.where(total > 0, joined, self.variance), total),
+            (self.mean + part * shift, jnp.where(known > 0, joined, self.variance), known),
         )

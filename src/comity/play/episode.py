@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.bridges.host import reraise_host_errors
 from comity.core.agent import Player
+from comity.core.batch import Trajectory
 from comity.core.errors import ComityError
 from comity.core.game import Cooperation, Environment, PerSeat, TimeStep
 from comity.core.matchmaker import Occupant
@@ -31,10 +33,35 @@ class Moment(NamedTuple):
     over: bool
 
 
-class Episode:
-    """A game under way. `players` has None where a person sits, whose actions `step` is given."""
+class _Played(NamedTuple):
+    """A step as it is recorded, leaves [game of one, ...]: what was seen, done and answered."""
 
-    def __init__(self, game: Environment, players: PerSeat[Player | None], key: Key) -> None:
+    obs: PerSeat[PyTree]
+    alive: PerSeat[PyTree]
+    acts: PerSeat[PyTree]
+    action: PerSeat[PyTree]
+    extras: PerSeat[PyTree]
+    step: TimeStep
+    state: PyTree
+    next_state: PyTree
+
+
+class Episode:
+    """A game under way. `players` has None where a person sits, whose actions `step` is given.
+
+    `memories` are what players remember of an earlier episode, by seat, as `memory` gave it; the others begin
+    with an empty one. With `record`, `trajectory` has all that was played, as a learner is given it; then no
+    seat may be a person's.
+    """
+
+    def __init__(
+        self,
+        game: Environment,
+        players: PerSeat[Player | None],
+        key: Key,
+        record: bool = False,
+        memories: Mapping[int, PyTree] | None = None,
+    ) -> None:
         if len(players) != len(game.seats):
             raise ComityError(f"The game has {len(game.seats)} seats, and {len(players)} players were given.")
         for seat, player in enumerate(players):
@@ -52,6 +79,9 @@ class Episode:
             self._state, self.obs, self._carry, alive, acts = jax.block_until_ready(
                 reset_episode(game, self._occupants, reset_key)
             )
+        self._carry = tuple((memories or {}).get(seat, own) for seat, own in enumerate(self._carry))
+        self._first_carry, self._flags = self._carry, (alive, acts)
+        self._record: list[_Played] | None = [] if record else None
         self.acts = _acting(alive, acts)
         self._last: tuple[PyTree, PerSeat[PyTree]] | None = (
             None  # the state before the last step, and actions
@@ -63,6 +93,10 @@ class Episode:
         """What a seat sees now."""
         return jax.tree.map(itemgetter(0), self.obs[seat])
 
+    def memory(self, seat: int) -> PyTree:
+        """What the player in a seat remembers now."""
+        return self._carry[seat]
+
     def step(self, given: Mapping[int, PyTree] | None = None) -> Moment:
         """Everybody acts, people as they are given; how the game stands then."""
         before, acts = self.moment, self.acts
@@ -72,10 +106,14 @@ class Episode:
         }
         before_state = self._state
         with reraise_host_errors():
-            action, self._carry, self._state, now = jax.block_until_ready(
+            action, self._carry, extras, self._state, now = jax.block_until_ready(
                 step_episode(self.game, self._occupants, self._state, self.obs, self._carry, people, key)
             )
         self._last = (before_state, action)
+        if self._record is not None:
+            states = jax.vmap(self.game.view)(before_state), jax.vmap(self.game.view)(self._state)
+            self._record.append(_Played(self.obs, *self._flags, action, extras, now, *states))
+        self._flags = (now.alive, now.acts)
         self.obs = now.obs
         reward = tuple(float(own[0]) for own in now.reward)
         self.acts = _acting(now.alive, now.acts)
@@ -87,6 +125,20 @@ class Episode:
         over = bool(now.terminated[0] | now.truncated[0])
         self.moment = Moment(before.step + 1, self._scene(), done, reward, total, over)
         return self.moment
+
+    def trajectory(self) -> Trajectory:
+        """All that was recorded: leaves [time, 1, ...]."""
+        if not self._record:
+            raise ComityError("Nothing was recorded: begin the episode with record=True, and play a step.")
+        last = extras_of_acts(self._occupants, self.obs, self._carry)
+        following = [own.extras for own in self._record[1:]] + [last]
+        played, bootstrap = (
+            jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts) for parts in (self._record, following)
+        )
+        return Trajectory(
+            played.obs, played.alive, played.action, played.extras, self._first_carry, played.step, bootstrap,
+            played.state, played.next_state, jnp.zeros(1, jnp.int32), played.acts,
+        )  # fmt: skip
 
     def cooperation(self) -> PerSeat[tuple[float, float]] | None:
         """How much of each seat's last choices was cooperative, and how many it had; None if unknown."""
@@ -127,14 +179,26 @@ def step_episode(
     carry: PerSeat[PyTree],
     given: dict[int, PyTree],
     key: Key,
-) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PyTree, TimeStep]:
-    """What everybody does, their memories, the state and the game's answer; `given` stands in for actions."""
+) -> tuple[PerSeat[PyTree], PerSeat[PyTree], PerSeat[PyTree], PyTree, TimeStep]:
+    """What everybody does, remembers and keeps, the state and the game's answer.
+
+    `given` stands in for actions.
+    """
     act_key, game_key = jax.random.split(key)
     keys = tuple(jax.random.fold_in(act_key, seat)[None] for seat in range(len(obs)))
-    actions, carry, _ = act_seats(occupants, obs, carry, keys)
+    actions, carry, extras = act_seats(occupants, obs, carry, keys)
     actions = tuple(given.get(seat, own) for seat, own in enumerate(actions))
     after, step = jax.vmap(game.step)(game_key[None], state, actions)
-    return actions, carry, after, step
+    return actions, carry, extras, after, step
+
+
+@eqx.filter_jit
+def extras_of_acts(
+    occupants: tuple[Occupant, ...], obs: PerSeat[PyTree], carry: PerSeat[PyTree]
+) -> PerSeat[PyTree]:
+    """What everybody would keep of an act."""
+    keys = tuple(jax.random.fold_in(jax.random.key(0), seat)[None] for seat in range(len(obs)))
+    return act_seats(occupants, obs, carry, keys)[2]
 
 
 @eqx.filter_jit

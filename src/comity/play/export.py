@@ -66,6 +66,11 @@ def describe_player(player: Player) -> tuple[dict[str, Any], dict[str, np.ndarra
     network, arrays = _network(player)
     place, spec = player.place, player.spec
     assert spec is not None
+    if isinstance(place.action, tuple) and not all(isinstance(part, Discrete) for part in place.action):
+        raise ComityError(
+            f"{player.name} cannot be exported: it chooses and gives numbers at once, which has no form in "
+            f"NumPy."
+        )
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -116,6 +121,8 @@ def _network(player: Player) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{player.name} cannot be exported: it {kind}, and only players with a network or a table can; "
             f"comity.load_player acts with any."
         )
+    if hasattr(params.policy, "talk"):
+        raise ComityError(f"{player.name} cannot be exported: acting as a team has no form in NumPy.")
     return _describe_torso(params.policy.torso), named_arrays(params.policy)
 
 

@@ -22,6 +22,7 @@ from jaxtyping import Array, Float
 from comity.core.agent import Metrics
 from comity.core.batch import Trajectory
 from comity.core.game import Cooperation, Environment, PerSeat
+from comity.core.shards import mean_over, total
 
 OUTCOME = "outcome/"  # begins the names of social outcomes among metrics
 MEASURES = {  # of one game or episode: its name, and what it is called in tables
@@ -89,11 +90,13 @@ def outcome_metrics(game: Environment, played: Trajectory, learning: PerSeat[int
     if len(seats) < 2:
         return {}
     rewards = jnp.stack([reward.mean(axis=0) for reward in played.step.game_reward])  # [seat, game]
-    found = {name: value.mean() for name, value in measures(rewards, game.disagreement).items()}
-    found["exploitation_gap"] = exploitation_gaps(rewards.mean(axis=1))[jnp.asarray(learning)].max()
+    found = {name: mean_over(value.mean()) for name, value in measures(rewards, game.disagreement).items()}
+    found["exploitation_gap"] = exploitation_gaps(mean_over(rewards.mean(axis=1)))[
+        jnp.asarray(learning)
+    ].max()
     chosen = cooperation(game, played)
     if chosen is not None:
-        cooperative, choices = chosen.cooperative.sum(axis=1), chosen.choices.sum(axis=1)
+        cooperative, choices = total((chosen.cooperative.sum(axis=1), chosen.choices.sum(axis=1)))
         own = jnp.asarray(learning)
         found["cooperation"] = cooperative[own].sum() / choices[own].sum()  # 0 / 0 where nobody had a choice
         if not game.symmetric or len(learning) < len(seats):

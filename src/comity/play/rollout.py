@@ -14,9 +14,10 @@ from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.agent import Act, Agent, Simulate, communicates
 from comity.core.batch import Trajectory
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
 from comity.core.game import Environment, PerSeat
 from comity.core.matchmaker import Occupant
+from comity.core.shards import game_keys
 
 GameKeys = KeyArray[Array, " game"]
 Keys = PerSeat[GameKeys]
@@ -40,7 +41,7 @@ class EnvBatch(NamedTuple):
 def reset(game: Environment, occupants: tuple[Occupant, ...], batch: int, key: Key) -> EnvBatch:
     """New games, one per batch entry, with every memory at its start."""
     _check_occupants(len(game.seats), occupants, batch)
-    state, obs = jax.vmap(game.reset)(jax.random.split(key, batch))
+    state, obs = jax.vmap(game.reset)(game_keys(key, batch))
     return _new_games(game, occupants, state, obs)
 
 
@@ -54,9 +55,7 @@ def reset_done(
     """New games where the old ones are done, or everywhere."""
     batch = envs.alive[0].shape[0]
     over = jnp.ones(batch, jnp.bool_) if done is None else done
-    fresh = _new_games(
-        game, occupants, *jax.vmap(game.reset_where)(jax.random.split(key, batch), envs.state, over)
-    )
+    fresh = _new_games(game, occupants, *jax.vmap(game.reset_where)(game_keys(key, batch), envs.state, over))
     if done is None:
         return fresh
     return jax.tree.map(lambda new, old: _where(over, new, old), fresh, envs)
@@ -91,9 +90,9 @@ def rollout(
     def advance(
         envs: EnvBatch, step_input: tuple[Keys, GameKeys, tuple[Key, ...], Array]
     ) -> tuple[EnvBatch, tuple[PyTree, ...]]:
-        act_keys, game_keys, (bootstrap_key, reset_key), last = step_input
+        act_keys, step_keys, (bootstrap_key, reset_key), last = step_input
         action, carry, extras = act_seats(occupants, envs.obs, envs.carry, act_keys)
-        state, step = jax.vmap(game.step)(game_keys, envs.state, action)
+        state, step = jax.vmap(game.step)(step_keys, envs.state, action)
         done = step.terminated | step.truncated
         ends = jnp.any(done) | jnp.any(jnp.stack([jnp.any(~alive) for alive in step.alive]))
 
@@ -115,8 +114,8 @@ def rollout(
         jax.vmap(lambda k: jax.random.split(k, 4))(jax.random.split(key, length)), 1, 0
     )
     act_keys = jax.vmap(lambda k: _act_keys(k, seats, batch))(act_key)
-    game_keys = jax.vmap(lambda k: jax.random.split(k, batch))(game_key)
-    inputs = (act_keys, game_keys, tuple(later_keys), jnp.arange(length) == length - 1)
+    step_keys = jax.vmap(lambda k: game_keys(k, batch))(game_key)
+    inputs = (act_keys, step_keys, tuple(later_keys), jnp.arange(length) == length - 1)
     with jax.named_scope(ROLLOUT):
         after, played = jax.lax.scan(advance, envs, inputs)
     obs, alive, acts, action, extras, step, bootstrap, (state, next_state) = played
@@ -143,7 +142,7 @@ def simulator(game: Environment, agents: PerSeat[Agent], batch: int, length: int
 
 def _act_keys(key: Key, seats: int, batch: int) -> Keys:
     """A key for each seat in each game, which depends on the seat and the game only."""
-    return tuple(jax.random.split(jax.random.fold_in(key, seat), batch) for seat in range(seats))
+    return tuple(game_keys(jax.random.fold_in(key, seat), batch) for seat in range(seats))
 
 
 def act_seats(
@@ -229,5 +228,9 @@ def _check_occupants(seats: int, occupants: tuple[Occupant, ...], batch: int) ->
         raise ComityError(f"The game has the seats 0 to {seats - 1}, but the players take {taken}.")
     for occupant in occupants:
         groups = group_count(occupant)
-        if batch % groups:
-            raise ComityError(f"A batch of {batch} games cannot be cut into {groups} equal groups.")
+        require(
+            batch % groups == 0,
+            "batch",
+            batch,
+            f"a multiple of {groups}: each group has as many games",
+        )

@@ -9,6 +9,7 @@ import numpy as np
 from comity.core.errors import ComityError
 from comity.evaluate.empirical import empirical_game
 from comity.evaluate.league import League
+from comity.evaluate.standing import leads
 from comity.report import html
 from comity.report.svg import STYLE, to_svg
 from comity.theory import pictures
@@ -19,7 +20,10 @@ MOST_EQUILIBRIA = 12  # in a page
 
 def analyse(league: League, resamples: int = 100, seed: int = 0) -> Report:
     """Equilibria with regret intervals, alpha-rank, ratings and exploitability, as plain data."""
-    return analyse_league(empirical_game(league), resamples, seed, games=float(max(1, league.episodes)))
+    report = analyse_league(empirical_game(league), resamples, seed, games=float(max(1, league.episodes)))
+    if "gap" in report.get("exploitability", {}):  # of the same meetings, where more than two sit together
+        report["exploitability"]["gap"] = (leads(league).sum(axis=0) / (len(league.players) - 1)).tolist()
+    return report
 
 
 def draw_population(league: League, report: Report, members: Sequence[str] = ()) -> Any:

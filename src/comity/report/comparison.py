@@ -7,6 +7,7 @@ import numpy as np
 
 from comity.evaluate.compared import Compared
 from comity.evaluate.comparison import LAST, final_score, improvement, improvements, ranked, thresholds
+from comity.evaluate.standing import best_first
 from comity.evaluate.statistics import bootstrap_mean, performance_profile
 from comity.report import html, plots, sections
 from comity.report.verdicts import comparison_verdict, interval, number, seeds, words
@@ -37,7 +38,7 @@ def comparison_page(found: Compared, window: int, more: Sequence[str], commands:
     parts = [
         first,
         *(html.note(note) for note in found.notes),
-        *([sections.league_section(found.league)] if found.league is not None else []),
+        *([sections.league_section(best_first(found.league))] if found.league is not None else []),
         *more,
         certainty_section(found),
         *outcomes_section(found),

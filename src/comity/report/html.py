@@ -1,4 +1,4 @@
-"""One self-contained HTML page: no network, no scripts, pictures inside."""
+"""One self-contained HTML page: no network, pictures inside, and one script, by which tables are sorted."""
 
 import base64
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from comity.report.sorting import SORT
 from comity.report.style import CSS
 
 MOST_TABS = 4  # as many as the style knows
@@ -29,6 +30,7 @@ def page(title: str, verdict: str, sections: Iterable[str], lead: str = "") -> s
 <p class="verdict">{escape(verdict)}</p>
 {small}{_contents(body)}{body}
 <footer>Made with Comity.</footer>
+<script>{SORT}</script>
 </body>
 </html>
 """

@@ -17,6 +17,7 @@ from comity.evaluate.statistics import Interval
 from comity.report.svg import STYLE, to_svg
 
 LINE_LENGTH = 62  # letters of a legend's line
+LEAST_SCALE = 0.75  # of a figure of numbers
 SIZE = (5.4, 3.1)  # inches: its text can be read on a narrow page, where it fills the width
 
 
@@ -173,7 +174,7 @@ def matrix(
             axes.text(j, i - 0.06, f"{mean[i, j]:.2f}", ha="center", va="center", fontsize=9, color=colour)
             if low is not None and high is not None:
                 half = (high[i, j] - low[i, j]) / 2
-                axes.text(j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
+                axes.text(j, i + 0.26, f"±{half:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         axes.tick_params(length=0)
@@ -221,7 +222,14 @@ def _legend(axes: Any, count: int) -> None:
 
 
 def _svg(figure: Any, as_drawn: bool = False) -> str:
-    """The figure as SVG; as it is drawn, not as wide as its place, if `as_drawn`."""
+    """The figure as SVG; as it is drawn, not as wide as its place, if `as_drawn`.
+
+    On a narrow page such a figure shrinks to three quarters and is then scrolled: smaller numbers in cells
+    could not be read.
+    """
     svg = to_svg(figure)
+    least = LEAST_SCALE * 96 * figure.get_size_inches()[0]  # pixels
     plt.close(figure)
-    return svg.replace("<svg", '<svg class="as-drawn"', 1) if as_drawn else svg
+    return (
+        svg.replace("<svg", f'<svg class="as-drawn" style="min-width: {least:.0f}px"', 1) if as_drawn else svg
+    )

@@ -1,6 +1,7 @@
 """Replays as pictures: frames, animations, a sheet of frames, and a page that plays them."""
 
 import base64
+import html
 import io
 from collections.abc import Sequence
 from functools import lru_cache
@@ -22,6 +23,22 @@ FORMATS = (".gif", ".webp", ".png", ".html")
 HISTORY = 30  # how many of the last actions are shown
 MARGIN = 18  # pixels around a frame
 WIDTH = 440  # the smallest width of what is inside
+
+
+class ShownReplay(Replay):
+    """A replay that shows itself in a notebook, as a moving picture."""
+
+    def __repr__(self) -> str:
+        who = ", ".join(name or seat.name for name, seat in zip(self.players, self.seats, strict=True))
+        return f"<Replay of {self.title}: {who}, {len(self.moments) - 1} steps>"
+
+    def _repr_html_(self) -> str:
+        moving = base64.b64encode(animation(frames(self))).decode()
+        return f'<img alt="{html.escape(repr(self).strip("<>"))}" src="data:image/gif;base64,{moving}">'
+
+    def save(self, path: str | Path, fps: float = 3.0) -> None:
+        """Writes it as the ending of the path says: .gif, .webp, .png (a sheet of frames) or .html."""
+        save_replay(self, Path(path), fps)
 
 
 def moment_scene(replay: Replay, number: int) -> Scene:

@@ -59,7 +59,7 @@ def curves_section(runs: Mapping[str, Sequence[Metrics]], window: int = 1) -> st
     return html.section("Learning curves", html.note(note), html.side_by_side(*figures))
 
 
-def league_section(league: League, notes: str = "") -> str:
+def league_section(league: League, notes: str = "", title: str = "League") -> str:
     """The head-to-head matrix as a heat map, and how each player stands; the best first."""
     caption = (
         f"Mean reward per step of the row player against the column player, seats averaged, over "
@@ -87,7 +87,7 @@ def league_section(league: League, notes: str = "") -> str:
             for role, table in league.unlike_roles.items()
         ),
     ]
-    return html.section("League", *parts)
+    return html.section(title, *parts)
 
 
 def _in_role(league: League, role: str) -> str:

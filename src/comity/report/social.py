@@ -23,9 +23,9 @@ OUTCOMES = {
     "cooperation": ("cooperation", "share of choices that were cooperative"),
     "exploitation_gap": ("exploitation gap", "what the best other seat earns more, per step"),
 }
-WIDTH, HEIGHT, RADIUS, NODE = 560, 380, 130, 17
+WIDTH, HEIGHT, RADIUS, NODE = 480, 350, 108, 17  # pixels; its text can be read at 370
 INK, PAPER = f"var(--ink, {palette.INK})", f"var(--paper, {palette.PAPER})"
-LONGEST = 14  # letters of a name that fit beside the graph; the whole name shows when one points at it
+LONGEST = 12  # letters of a name that fit beside the graph; the whole name shows when one points at it
 
 Point = tuple[float, float]
 
@@ -68,12 +68,16 @@ def influence_section(influence: Influence) -> str:
 
 def clusters_section(found: Clusters, seats: Sequence[str]) -> str:
     """Kinds of episodes, with one to look at of each."""
+    features = features_heading(found)
+    about = "the features that differ most from the mean over all episodes"
+    if len(found.clusters) == 1:
+        about = "some features, how often or how much on average"
     explain = {
         "share": "of all episodes",
-        "what sets it apart": "the features that differ most from the mean over all episodes",
+        features: about,
         "episode": f"the one nearest to the middle: replay it with seed {found.seed} and this number",
     }
-    headings = ["kind", "share", *(f"reward of {seat}" for seat in seats), "what sets it apart", "episode"]
+    headings = ["kind", "share", *(f"reward of {seat}" for seat in seats), features, "episode"]
     rows = [
         [k, f"{own.share:.0%}", *own.reward, "; ".join(own.typical), own.representative]
         for k, own in enumerate(found.clusters, 1)
@@ -81,6 +85,11 @@ def clusters_section(found: Clusters, seats: Sequence[str]) -> str:
     alike = "All episodes are of one kind." if len(found.clusters) == 1 else ""
     text = alike or f"k-means on what was done in each episode; mean silhouette {found.silhouette:.2f}."
     return html.section("Kinds of episodes", html.note(text), html.table(headings, rows, explain))
+
+
+def features_heading(found: Clusters) -> str:
+    """What a kind's features are: one kind alone is set apart from nothing."""
+    return "what was done" if len(found.clusters) == 1 else "what sets it apart"
 
 
 def training_section(runs: Sequence[Metrics], metric: str) -> str:
@@ -131,7 +140,7 @@ def influence_graph(influence: Influence) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" '
-        f'font-family="sans-serif" font-size="12">'
+        f'font-family="sans-serif" font-size="14">'
     ]
     parts += [
         _arrow(places[s], places[t], float(drawn[s, t]), largest)

@@ -36,6 +36,10 @@ caption { text-align: left; color: var(--soft); font-size: .88rem; padding-botto
 th, td { text-align: left; vertical-align: top; padding: .28rem .75rem .28rem 0;
          border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer;
+            text-align: inherit; }
+th[aria-sort=ascending] button::after { content: " \\25b2"; font-size: .7em; }
+th[aria-sort=descending] button::after { content: " \\25bc"; font-size: .7em; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
 dl.columns { color: var(--soft); font-size: .88rem; margin: .3rem 0 .6rem; max-width: 50rem; }

@@ -29,8 +29,15 @@ STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
 }
+# A ring drawn on the paper is as dark as the page; white numbers in dark cells stay white.
+OPEN = f"fill: {palette.PAPER}; stroke: {palette.INK}"
 _THEMED = {light: name for name, (light, _) in palette.THEME.items() if name != "paper"}
 _COLOUR = re.compile("|".join(_THEMED))
+_DARK = "".join(f"--{name}:{dark};" for name, (_, dark) in palette.THEME.items())
+_ALONE = (
+    f"<style>:root{{background:{palette.PAPER}}}@media (prefers-color-scheme: dark){{"
+    f":root{{background:{palette.DARK_PAPER};{_DARK}}}}}</style>"
+)
 
 
 def to_svg(figure: Any) -> str:
@@ -46,4 +53,11 @@ def to_svg(figure: Any) -> str:
     svg = svg[svg.index("<svg") :]
     own = hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", svg)
+    svg = svg.replace(OPEN, OPEN.replace(palette.PAPER, f"var(--paper, {palette.PAPER})"))
     return _COLOUR.sub(lambda found: f"var(--{_THEMED[found[0]]}, {found[0]})", svg)
+
+
+def as_file(svg: str) -> bytes:
+    """The picture as a file of its own, with paper behind it: light or dark as its reader has it."""
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}\n{_ALONE}{rest}".encode()

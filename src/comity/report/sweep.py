@@ -27,6 +27,14 @@ def sweep_verdict(points: Sequence[Point], found: Sequence[Score], metric: str, 
     first = f"{settings} is best: its final {words(metric)} is {interval(best.mean)} over {over}."
     if len(order) == 1:
         return f"{first} Nothing else came to its end."
+    equal = [score for score in order if score.mean.mean == best.mean.mean]
+    if len(equal) > 1:
+        names = "; ".join(_said(points[list(found).index(score)]) for score in equal[:3])
+        names += f" and {len(equal) - 3} more" if len(equal) > 3 else ""
+        first = f"{names} end with the same final {words(metric)}, {interval(best.mean)} over {over}."
+        if len(equal) == len(order):
+            return f"{first} Nothing sets one of them apart."
+        return f"{first} The next is {number(order[len(equal)].mean.mean)}."
     apart = [score for score in order[1:] if settled(best, score)]
     if len(apart) == len(order) - 1:
         return f"{first} The intervals of all {len(apart)} others lie apart from it."

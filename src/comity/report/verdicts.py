@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from comity.evaluate.clusters import Clusters
 from comity.evaluate.comparison import Score, improvement, ranked, settled, trend
 from comity.evaluate.curves import Metrics
+from comity.evaluate.influence import Influence
 from comity.evaluate.league import League
 from comity.evaluate.standing import Standing, standings
 from comity.evaluate.statistics import Interval, bootstrap_mean
@@ -130,7 +132,8 @@ def comparison_verdict(found: Sequence[Score], metric: str, league: League | Non
         elif settled(best, second):
             first = f"{ahead}; the intervals of {each} lie apart."
         else:
-            first = f"{ahead}; {each} of a kind do not settle it (probability of improvement {likely:.2f})."
+            do = "does" if counts == [1] else "do"
+            first = f"{ahead}; {each} of a kind {do} not settle it (probability of improvement {likely:.2f})."
     if league is not None:
         return f"{first} {league_verdict(league, [score.name for score in found])}"
     return f"{first} {_spread(order, metric)}"
@@ -142,3 +145,27 @@ def _spread(order: Sequence[Score], metric: str) -> str:
         low, high = min(worst.runs), max(worst.runs)
         return f"Its runs lie between {number(low)} and {number(high)}."
     return f"Last is {worst.name} with {interval(worst.mean)}."
+
+
+def episodes_verdict(found: Clusters, influence: Influence | None) -> str:
+    """Of how many kinds episodes are, and whose presence is felt most."""
+    count, first = len(found.labels), found.clusters[0]
+    if len(found.clusters) == 1:
+        kinds = f"All {count} episodes are of one kind."
+    else:
+        kinds = (
+            f"{count} episodes are of {len(found.clusters)} kinds; the largest, {first.share:.0%} of them, "
+            f"is set apart by {first.typical[0]}."
+        )
+    if influence is None:
+        earned = ", ".join(number(reward) for reward in first.reward)
+        return f"{kinds} In the largest kind the seats earn {earned} per step."
+    effect = np.where(influence.certain, influence.effect, 0.0)
+    source, target = np.unravel_index(np.argmax(np.abs(effect)), effect.shape)
+    if effect[source, target] == 0:
+        return f"{kinds} No player surely helps or harms another, against {influence.baseline} in its place."
+    how = "helps" if effect[source, target] > 0 else "harms"
+    return (
+        f"{kinds} Most felt is {influence.names[source]}: against {influence.baseline} in its place it {how} "
+        f"{influence.names[target]} by {number(abs(float(effect[source, target])))} per step."
+    )

@@ -69,7 +69,7 @@ def gae(
     :math:`A_t = \delta_t + \gamma_t\lambda_t A_{t+1}`.
     """
     delta = td_error(reward, value, next_value, terminated, discount)
-    return _discounted_backward(delta, jnp.where(ended, 0.0, jnp.float32(discount * gae_lambda)))
+    return discounted_backward(delta, jnp.where(ended, 0.0, jnp.float32(discount * gae_lambda)))
 
 
 def lambda_returns(
@@ -99,37 +99,7 @@ def discounted_returns(
     last = jnp.arange(reward.shape[0]) == reward.shape[0] - 1
     cut = ended | last
     tail = jnp.where(cut & ~terminated, discount * next_value, 0.0)
-    return _discounted_backward(reward + tail, jnp.where(cut, 0.0, jnp.float32(discount)))
-
-
-def vtrace(
-    reward: Float[Array, " time"],
-    value: Float[Array, " time"],
-    next_value: Float[Array, " time"],
-    terminated: Bool[Array, " time"],
-    ended: Bool[Array, " time"],
-    ratio: Float[Array, " time"],
-    discount: PerStep,
-    gae_lambda: PerStep = 1.0,
-    clip: float = 1.0,
-) -> tuple[Float[Array, " time"], Float[Array, " time"]]:
-    r"""V-trace targets and policy-gradient advantages (Espeholt et al., 2018, arXiv:1802.01561).
-
-    .. math:: v_t = V(s_t) + \delta_t\rho_t + \gamma c_t (v_{t+1} - V(s_{t+1}))
-
-    with :math:`\rho_t = \min(\bar\rho, \pi/\mu)` and :math:`c_t = \lambda\min(1, \pi/\mu)`. The advantage
-    is :math:`\rho_t (r_t + \gamma v_{t+1} - V(s_t))`. With equal policies and `gae_lambda` 1, the
-    targets are the Monte-Carlo returns. Where a seat waits, `ratio` is 1: nothing was chosen there.
-    """
-    rho = jnp.minimum(ratio, clip)
-    decay = jnp.where(ended, 0.0, discount * gae_lambda * jnp.minimum(ratio, 1.0))
-    correction = _discounted_backward(rho * td_error(reward, value, next_value, terminated, discount), decay)
-    target = value + correction
-    # v_{t+1} is known inside an episode; at an end, the successor's own value stands for it.
-    following = jnp.concatenate([target[1:], next_value[-1:]])
-    last = jnp.arange(reward.shape[0]) == reward.shape[0] - 1
-    following = jnp.where(ended | last, next_value, following)
-    return target, rho * td_error(reward, value, following, terminated, discount)
+    return discounted_backward(reward + tail, jnp.where(cut, 0.0, jnp.float32(discount)))
 
 
 def past_sum(
@@ -159,7 +129,7 @@ def episode_time(ended: Bool[Array, " time"], age: Number = 0.0) -> Float[Array,
     return past_sum(jnp.ones(ended.shape, jnp.float32), ended, 1.0, age)
 
 
-def _discounted_backward(x: Float[Array, " time"], decay: Float[Array, " time"]) -> Float[Array, " time"]:
+def discounted_backward(x: Float[Array, " time"], decay: Float[Array, " time"]) -> Float[Array, " time"]:
     """y_t = x_t + decay_t y_{t+1}."""
 
     def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@ r"""Policy and value objectives per step, without batch axes; to be maximised un
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from comity.core.shards import total
 from comity.core.tunable import Number
 
 Scalars = Float[Array, "..."]
@@ -32,12 +33,13 @@ def clipped_value_loss(value: Scalars, old_value: Scalars, target: Scalars, clip
 
 def normalise(advantage: Scalars, weight: Scalars) -> Scalars:
     """Advantages with mean 0 and variance 1 over the entries of weight 1."""
-    total = jnp.maximum(weight.sum(), 1.0)
-    mean = (weight * advantage).sum() / total
-    variance = (weight * jnp.square(advantage - mean)).sum() / total
+    count = jnp.maximum(total(weight.sum()), 1.0)
+    mean = total((weight * advantage).sum()) / count
+    variance = total((weight * jnp.square(advantage - mean)).sum()) / count
     return (advantage - mean) / jnp.sqrt(variance + 1e-8)
 
 
 def weighted_mean(x: Scalars, weight: Scalars) -> Scalars:
-    """The mean over the entries of weight 1."""
-    return (x * weight).sum() / jnp.maximum(weight.sum(), 1.0)
+    """The mean over the entries of weight 1, of all games."""
+    summed, count = total(((x * weight).sum(), weight.sum()))
+    return summed / jnp.maximum(count, 1.0)

@@ -3,6 +3,7 @@ r"""Targets of action values, time first, no batch axis; the conventions are tho
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from comity.core.tunable import Number
 from comity.returns.advantages import PerStep
 
 
@@ -42,6 +43,17 @@ def expected_value(
 ) -> Float[Array, "..."]:
     """The mean of action values under a policy."""
     return (values * probabilities).sum(axis=-1)
+
+
+def soft_value(
+    values: Float[Array, "... action"], log_probs: Float[Array, "... action"], temperature: Number
+) -> Float[Array, "..."]:
+    r"""The mean of action values under a policy, with a bonus for its entropy.
+
+    .. math:: V = \sum_a \pi(a)\,(Q(a) - \alpha \log\pi(a))
+    """
+    chance = jnp.exp(log_probs)
+    return (chance * (values - temperature * log_probs)).sum(axis=-1)
 
 
 def counterfactual_advantage(

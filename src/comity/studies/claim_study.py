@@ -11,12 +11,15 @@ import numpy as np
 
 from comity.core.files import write_atomically
 from comity.core.game import Environment
+from comity.evaluate.curves import learning_curve
 from comity.evaluate.league import League, by_kind, league_from_data
 from comity.evaluate.replay import replay
+from comity.evaluate.standing import best_first
 from comity.play.loading import scripted_player
 from comity.play.specs import game_from_data
 from comity.play.zoo import zoo_recipe
 from comity.report import html, plots, replays, sections
+from comity.report.svg import as_file
 from comity.studies.base import Results, Study, Table
 from comity.studies.claims import Claim, measure
 from comity.studies.progress import Progress, silent
@@ -97,11 +100,14 @@ class ClaimStudy(Study):
         for horizon, data in results["leagues"].items():
             league = league_from_data(data, f"the league of {horizon} steps")
             picture = plots.heat_map(league.players, league.mean)
-            write_atomically(out / f"league-{horizon}.svg", picture.encode())
+            write_atomically(out / f"league-{horizon}.svg", as_file(picture))
             about = f"Episodes of {horizon} steps; all seeds of the agent as one, each with itself."
-            parts.append(sections.league_section(league, about))
+            title = f"League, T = {horizon}"
+            parts.append(sections.league_section(best_first(league), about, title))
         curves = curves_of(results["players"], out)
         if curves:
+            picture = plots.learning_curves({self.agent: learning_curve(curves, "reward")}, "reward per step")
+            write_atomically(out / "curves.svg", as_file(picture))
             parts.append(sections.curves_section({self.agent: curves}))
         parts.append(self._replays(results, out))
         return self.write_page(
@@ -135,9 +141,10 @@ def claims_verdict(claims: Sequence[Mapping[str, Any]], seeds: int) -> str:
     first = f"{len(held) - len(misses)} of {len(held)} claims hold over {seeds} seeds."
     if misses:
         return f"{first} Missed: {', '.join(misses)}."
-    return (
-        f"{first} {len(claims) - len(held)} further numbers have no bar and stand beside the published ones."
-    )
+    free = len(claims) - len(held)
+    if free == 0:
+        return f"{first} Every number here has a bar."
+    return f"{first} {free} further numbers have no bar and stand beside the published ones."
 
 
 def _cooperation(results: Results, out: Path) -> list[str]:
@@ -147,7 +154,7 @@ def _cooperation(results: Results, out: Path) -> list[str]:
         return []
     series = {"mean over seeds": np.asarray([row["mean"] for row in states])}
     bars = plots.state_bars([row["against"] for row in states], series, "P(cooperate)")
-    write_atomically(out / "cooperation.svg", bars.encode())
+    write_atomically(out / "cooperation.svg", as_file(bars))
     return [html.section("Cooperation in each state", html.figure(bars))]
 
 

@@ -15,14 +15,17 @@ from comity.core.agent import Player
 from comity.core.files import write_atomically
 from comity.core.game import Environment
 from comity.evaluate.league import League, by_kind, league_from_data, play_league
+from comity.evaluate.standing import best_first
 from comity.play.loading import scripted_player, zoo_player
 from comity.play.specs import make_game
 from comity.play.zoo import zoo_names
 from comity.report import html, plots, sections
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
 
 HORIZONS = (16, 50)
+NEAR = 0.05  # reward per step: a pairing this close to the published one is called near
 METHODS = {
     "AdAlign": "adalign",
     "LOQA": "loqa",
@@ -161,19 +164,36 @@ class CoinLeague(Study):
 
     def page(self, results: Results, out: Path) -> Path:
         """The tables and a heat map for each horizon."""
-        kinds = html.table(["kind", "players"], list(results["players"].items()))
+        who = {**{kind: f"zoo:coin/{agent}" for kind, agent in METHODS.items()}, **SCRIPTED}
+        rows = [[kind, who[kind], count] for kind, count in results["players"].items()]
+        kinds = html.table(["kind", "who", "players"], rows)
         parts = [html.section("What is compared", html.paragraph(self.note), kinds)]
         for horizon, data in results["leagues"].items():
             league = league_from_data(data, f"the league of {horizon} steps")
             picture = plots.heat_map(league.players, league.mean)
-            write_atomically(out / f"league-{horizon}.svg", picture.encode())
+            write_atomically(out / f"league-{horizon}.svg", as_file(picture))
             rows = [_cells(row) for row in results["tables"][horizon]]
             headings = ["row", "column", "published, row / column", "Comity, row / column"]
             title = f"Beside the published league, T = {horizon}"
             parts.append(html.section(title, html.table(headings, rows)))
             about = f"Episodes of {horizon} steps; all players of a kind as one."
-            parts.append(sections.league_section(league, about))
-        return self.write_page(results, out, "Every method against every other.", parts)
+            parts.append(sections.league_section(best_first(league), about, f"League, T = {horizon}"))
+        return self.write_page(results, out, coin_verdict(results["tables"]), parts)
+
+
+def coin_verdict(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Which method does best with itself, what always-defect takes from it, and how near the paper is."""
+    horizon, rows = max(tables.items(), key=lambda item: int(item[0]))
+    known = [row for row in rows if row["comity"] is not None]
+    with_itself = {row["row"]: row["comity"][0] for row in known if row["row"] == row["column"] in METHODS}
+    against_defect = {row["row"]: row["comity"][0] for row in known if row["column"] == "AD"}
+    best = max(with_itself, key=lambda name: float(with_itself[name]))
+    near = sum(abs(row["comity"][0] - row["published"][0]) <= NEAR for row in known)
+    return (
+        f"In episodes of {horizon} steps {best} does best with itself, {with_itself[best]:.3f} per step, and "
+        f"earns {against_defect[best]:.3f} against always-defect. In {near} of {len(known)} pairings the row "
+        f"player earns within {NEAR} of what is published."
+    )
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ commons_harvest__open (Agapiou et al., 2022) from pixels.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from comity.evaluate.statistics import bootstrap_mean
 from comity.play.loading import scripted_player
 from comity.play.zoo import FOLDER
 from comity.report import html, plots, replays, sections
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.focal_harvest import (
     COMPANIES,
@@ -114,8 +116,27 @@ class Harvest(Study):
             sections.curves_section(curves),
             _replays(results, out),
         ]
-        lead = "Seven players, apples that come back only while others are left."
-        return self.write_page(results, out, lead, parts)
+        return self.write_page(results, out, harvest_verdict(results["rows"]), parts)
+
+
+def harvest_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which learner makes most of the commons, and which keeps most among players who take all."""
+    learners = [row for row in rows if row["player"] in METHODS]
+
+    def mean(row: Mapping[str, Any], name: str) -> float:
+        return float(np.mean([seed[name] for seed in row["seeds"]]))
+
+    alone = {row["player"]: mean(row, "collective") for row in learners if row["company"] == "itself"}
+    best = max(alone, key=lambda name: alone[name])
+    rest = ", ".join(f"{value:.0f} of {name}" for name, value in alone.items() if name != best)
+    first = (
+        f"Of the learners, {best} harvests most with its own kind, {alone[best]:.0f} apples against {rest}."
+    )
+    company = next(row["company"] for row in learners if row["company"] != "itself")
+    among = [row for row in learners if row["company"] == company]
+    firm = max(among, key=lambda row: mean(row, "focal"))
+    kept = f"{mean(firm, 'focal'):.1f} each while these get {mean(firm, 'others'):.1f}"
+    return f"{first} Beside {company} players {firm['player']} keeps most, {kept}."
 
 
 def _row(label: str, company: str, seeds: list[Harvested]) -> dict[str, Any]:
@@ -123,14 +144,13 @@ def _row(label: str, company: str, seeds: list[Harvested]) -> dict[str, Any]:
     return {
         "player": label,
         "company": company,
-        "focal": [each.focal for each in seeds],
         "seeds": [each.to_data() for each in seeds],
         "apples_over_time": [[step, round(float(over_time[step - 1]), 3)] for step in shown_steps(LENGTH)],
     }
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    focal = np.asarray(row["focal"])
+    focal = np.asarray([each["focal"] for each in row["seeds"]])
     interval = bootstrap_mean(focal)
     means = {name: float(np.mean([each[name] for each in row["seeds"]])) for name in row["seeds"][0]}
     return [
@@ -158,7 +178,7 @@ def _apples(results: Results, out: Path) -> list[str]:
             if row["company"] == company
         }
         figure = plots.lines(lines, "step", "apples left (of 64)", logarithmic=True)
-        write_atomically(out / f"apples-{company.replace(' ', '-')}.svg", figure.encode())
+        write_atomically(out / f"apples-{company.replace(' ', '-')}.svg", as_file(figure))
         heading = "Apples left" + ("" if company == "itself" else f", with {company} players")
         parts.append(html.section(heading, html.figure(figure)))
     return parts

@@ -3,7 +3,7 @@
 Episodes of 1,000 steps in rollouts of 200, strangers in the last two seats, planes, a GRU of 32.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,21 @@ class HarvestDefence(Study):
         table, *_ = self.summary(results)
         assert isinstance(table, Table)
         part = html.section(table.title, table.html())
-        return self.write_page(results, out, self.note, [part])
+        note = html.section("How to read it", html.paragraph(self.note))
+        return self.write_page(results, out, defence_verdict(results["rows"]), [part, note])
+
+
+def defence_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which variant keeps most among strangers, and how many keep more than an exploiter gets."""
+    means = {row["player"]: float(np.mean([seed["score"] for seed in row["seeds"]])) for row in rows}
+    best = max(means, key=lambda label: means[label])
+    counts = {row["player"]: len(row["seeds"]) for row in rows}
+    over = "1 seed" if counts[best] == 1 else f"{counts[best]} seeds"
+    above = sum(mean > 1 for mean in means.values())
+    return (
+        f"Of {len(means)} variants {best!r} keeps most among two strangers: {means[best]:.2f} ({over}), "
+        f"where 0 is random and 1 what an exploiter gets. {above} of {len(means)} score above 1."
+    )
 
 
 def defence_experiment(

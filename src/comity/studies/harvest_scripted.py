@@ -4,6 +4,7 @@ Seven of a kind, and five that spare the bushes with two that do not. Episodes o
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from comity.evaluate.commons import Commons, play_commons
 from comity.evaluate.replay import replay
 from comity.evaluate.statistics import bootstrap_mean
 from comity.report import html, plots, replays
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.focal_harvest import LENGTH, harvest_game, seat_scripted, shown_steps
 from comity.studies.progress import Progress, silent
@@ -79,10 +81,23 @@ class HarvestScripted(Study):
         }
         if any(lines.values()):
             figure = plots.lines(lines, "step", "apples left (of 64)", logarithmic=True)
-            write_atomically(out / "apples.svg", figure.encode())
+            write_atomically(out / "apples.svg", as_file(figure))
             parts.append(html.section("Apples left", html.figure(figure)))
         parts.append(_replays(out))
-        return self.write_page(results, out, "Seven seats, and who spares the bushes.", parts)
+        return self.write_page(results, out, groups_verdict(results["groups"]), parts)
+
+
+def groups_verdict(groups: Mapping[str, Mapping[str, Any]]) -> str:
+    """Who harvests most among its own kind, and what it gets beside players who take all."""
+    alike = {label: row["collective"] for label, row in groups.items() if len(set(GROUPS[label])) == 1}
+    most, least = (choose(alike, key=lambda label: float(alike[label])) for choose in (max, min))
+    mixed = next(label for label in groups if len(set(GROUPS[label])) > 1)
+    row = groups[mixed]
+    return (
+        f"Seven {most} players harvest most, {alike[most]:.0f} apples against {alike[least]:.0f} of seven "
+        f"{least} ones. With {mixed}, each of the five gets {row['first_five']:.1f} and each of the two "
+        f"{row['last_two']:.1f}."
+    )
 
 
 def _measures(found: Commons) -> dict[str, Any]:

@@ -112,7 +112,19 @@ class HarvestStrangers(Study):
         """The tables."""
         tables = [part for part in self.summary(results) if isinstance(part, Table)]
         parts = [html.section(table.title, table.html()) for table in tables]
-        return self.write_page(results, out, self.note, parts)
+        parts.append(html.section("How to read it", html.paragraph(self.note)))
+        return self.write_page(results, out, strangers_verdict(results), parts)
+
+
+def strangers_verdict(results: Results) -> str:
+    """Who keeps most among strangers, and how near the stand-ins are to trained ones."""
+    best = max(results["rows"], key=lambda row: float(row["score"]))
+    score = f"{best['score']:.2f} [{best['low']:.2f}, {best['high']:.2f}]"
+    first = f"Among two strangers {best['player']} keeps most: {score}, where 1 is what an exploiter gets."
+    match = results["match"]
+    takes = " and ".join(f"{match[kind]['each'][0]:.0f} ({kind})" for kind in KINDS)
+    trained = f"trained strangers {match['trained']['each'][0]:.0f}"
+    return f"{first} The stand-ins take {takes} apples each, {trained}."
 
 
 def strangers_game(identity: str) -> CommonsHarvest:

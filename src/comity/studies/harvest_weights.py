@@ -3,6 +3,7 @@
 The zoo's recipe of Proximal Advantage Alignment with nothing changed but the weight; .5 is the zoo's player.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,4 +70,18 @@ class HarvestWeights(Study):
         table, *_ = self.summary(results)
         assert isinstance(table, Table)
         part = html.section("What each weight makes of it", html.paragraph(self.note), table.html())
-        return self.write_page(results, out, "Three weights of the alignment term.", [part])
+        return self.write_page(results, out, weights_verdict(results["rows"]), [part])
+
+
+def weights_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which weight keeps most with its own kind, and what each leaves to players who take all."""
+    alone = {row["weight"]: row for row in rows if row["company"] == "itself"}
+    best = max(alone, key=lambda weight: float(alone[weight]["collective"]))
+    kept = f"{alone[best]['collective']:.0f} apples in all and {alone[best]['bushes']:.1f} bushes left"
+    first = f"Among its own kind the learner with weight {best:g} harvests most, {kept}."
+    company = next(row["company"] for row in rows if row["company"] != "itself")
+    among = {row["weight"]: row for row in rows if row["company"] == company}
+    shares = ", ".join(
+        f"{row['focal']:.1f} ({row['others']:.1f}) with {weight:g}" for weight, row in among.items()
+    )
+    return f"{first} Beside {company} players each of the five gets, and each of these two: {shares}."

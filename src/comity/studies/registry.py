@@ -39,6 +39,8 @@ STUDIES = Registry(
         "mfos": Row(f"{_HERE}.mfos:MFOSStudy", "M-FOS and its evolutionary form extort a naive learner"),
         "teams": Row(f"{_HERE}.teams:Teams", "MAPPO and IPPO in the multi-particle games"),
         "team-variants": Row(f"{_HERE}.team_variants:TeamVariants", "what MAPPO's faster forms cost"),
+        "values": Row(f"{_HERE}.values:Values", "PQN-VDN, VDN, QMIX and IQL in simple-spread"),
+        "dilemmas": Row(f"{_HERE}.dilemmas:Dilemmas", "learners of action values in social dilemmas"),
     },
     group="comity.studies",
 )

@@ -5,6 +5,7 @@ to bounds around what all committed seeds reach (`about.json` beside them), and 
 player of the same seed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,21 @@ class Retrain(Study):
             html.section("Committed and trained again", html.table(HEADINGS, _rows(results))),
             html.section("How to read it", html.paragraph(self.note)),
         ]
-        return self.write_page(results, out, f"{len(results['rows'])} recipes, one seed of each.", parts)
+        return self.write_page(results, out, retrain_verdict(results["rows"]), parts)
+
+
+def retrain_verdict(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """How many runs are within their bounds, which are not, and which recipes were not tried."""
+    misses = [name for name, row in rows.items() if not all(row["holds"].values())]
+    runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
+    first = f"{len(rows) - len(misses)} of {runs} are within their bounds in every score."
+    if misses:
+        first = f"{first[:-1]}; {', '.join(misses)} left them."
+    tried = {name.rsplit("/", 1)[0] for name in rows}
+    absent = [name for name in recipe_names() if name not in tried]
+    if not absent:
+        return f"{first} Every recipe of the zoo was trained again."
+    return f"{first} Of the {len(recipe_names())} recipes {len(absent)} were not trained again."
 
 
 def _rows(results: Results) -> list[list[str]]:

@@ -4,6 +4,7 @@ The study of Aghajohari et al., 2024 ("LOQA"): rewards per step, times 2 floor(n
 that sizes can be compared, in self-play and against always-defect.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from comity.evaluate.league import play_league
 from comity.play.loading import scripted_player
 from comity.play.zoo import zoo_recipe
 from comity.report import html, plots
+from comity.report.svg import as_file
 from comity.studies.base import RESULTS, Results, Study, Table
 from comity.studies.progress import Progress, silent
 from comity.studies.training import Experiment, recipe, train_until
@@ -84,12 +86,30 @@ class Scaling(Study):
             for name in ("weak", "strong")
         }
         figure = plots.lines(lines, "grid size", "CPU-seconds to the threshold", marker="o")
-        write_atomically(out / "scaling.svg", figure.encode())
+        write_atomically(out / "scaling.svg", as_file(figure))
         parts = [
             html.section("Time to three thresholds", html.paragraph(results["note"]), html.figure(figure)),
             html.section("Numbers", html.table(HEADINGS, _rows(results))),
         ]
-        return self.write_page(results, out, "The Coin Game from 3 x 3 to 7 x 7.", parts)
+        return self.write_page(results, out, scaling_verdict(results["rows"]), parts)
+
+
+def scaling_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How far each agent gets, and how long that takes."""
+    sentences = []
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        own = [row for row in rows if row["agent"] == agent]
+        passed = [row for row in own if row["thresholds"]["strong"] is not None]
+        if not passed:
+            sentences.append(f"{agent} passes the strong threshold on no grid.")
+            continue
+        last = max(passed, key=lambda row: int(row["size"]))
+        seconds = last["thresholds"]["strong"]["seconds"]
+        sentences.append(
+            f"{agent} passes the strong threshold on {len(passed)} of {len(own)} grids, the largest of them "
+            f"{last['size']} x {last['size']} in {seconds:.0f} CPU-seconds."
+        )
+    return " ".join(sentences)
 
 
 def climb(

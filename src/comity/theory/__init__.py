@@ -84,6 +84,7 @@ from comity.theory.equilibria.quantal_response import QuantalResponse, logit_bra
 from comity.theory.equilibria.stackelberg import Commitment, stackelberg
 from comity.theory.equilibria.support_enumeration import support_enumeration
 from comity.theory.equilibria.vertex_enumeration import vertex_enumeration
+from comity.theory.equilibria.wardrop import best_flow, routing_price_of_anarchy, wardrop_equilibrium
 from comity.theory.equilibria.zero_sum import solve_zero_sum
 from comity.theory.errors import NoConvergenceError, TheoryError
 from comity.theory.normal_form.best_responses import best_responses, regret
@@ -147,6 +148,7 @@ __all__ = [
     "banzhaf_index",
     "best_alternative",
     "best_assignment",
+    "best_flow",
     "best_reply",
     "best_responses",
     "cooperation_rate",
@@ -213,6 +215,7 @@ __all__ = [
     "read_game",
     "regret",
     "repeated_values",
+    "routing_price_of_anarchy",
     "run_best_response",
     "run_fictitious_play",
     "run_logit",
@@ -233,6 +236,7 @@ __all__ = [
     "sustainability",
     "uniform_meta",
     "vertex_enumeration",
+    "wardrop_equilibrium",
     "weighted_votes",
     "welfare_of",
 ]

@@ -17,6 +17,8 @@ SIMPLEX = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 INTERIOR = {"primal_feasibility_tolerance": 1e-8, "dual_feasibility_tolerance": 1e-8}
 MANY_COLUMNS = 1_000  # from here on the interior-point method is the quicker one
 TIME_IS_OVER = 1  # status
+# HiGHS solves a large program whose time is over before its first step to the end: it is not begun.
+LEAST_SECONDS = 1.0
 
 
 class Solution(NamedTuple):
@@ -46,8 +48,10 @@ def minimise(
         "b_eq": equal_value,
         "bounds": bounds,
     }
-    limit = {} if seconds is None else {"time_limit": max(seconds, 0.0)}
+    limit = {} if seconds is None else {"time_limit": seconds}
     large = len(cost) >= MANY_COLUMNS
+    if seconds is not None and seconds < (LEAST_SECONDS if large else 0.0):
+        raise _too_long(seconds)
     method, options = ("highs-ipm", INTERIOR) if large else ("highs", SIMPLEX)
     result = solve(cost, **arguments, method=method, options={**options, **limit})
     if result.status == 4:  # numerical trouble at this precision
@@ -55,9 +59,7 @@ def minimise(
     if result.status == 2:
         return None
     if result.status == TIME_IS_OVER and seconds is not None:
-        raise NoConvergenceError(
-            f"The linear program was not solved within {seconds:.0f} seconds; more time would work."
-        )
+        raise _too_long(seconds)
     if result.status != 0:
         raise NoConvergenceError(
             f"The linear program was not solved ({result.message}); payoffs of similar size would work."
@@ -67,6 +69,12 @@ def minimise(
         float(result.fun),
         -np.asarray(result.ineqlin.marginals),
         np.asarray(result.eqlin.marginals),
+    )
+
+
+def _too_long(seconds: float) -> NoConvergenceError:
+    return NoConvergenceError(
+        f"The linear program was not solved within {max(seconds, 0.0):.0f} seconds; more time would work."
     )
 
 

@@ -20,21 +20,25 @@ from jaxtyping import PyTree
 from comity.bridges.host import reraise_host_errors
 from comity.core.agent import stack
 from comity.core.compilation import compiled, compiled_for
-from comity.core.errors import ComityError
+from comity.core.errors import ComityError, require
+from comity.core.shards import Shards
 from comity.training import loop
 from comity.training.experiment import Experiment
 from comity.training.hooks.base import ActiveRun, Ending, Hook, Stop
 from comity.training.loop import RunState
 from comity.training.metrics import mean_metrics
+from comity.training.sharding import Spread, advance_on, check_devices, spread_over
 
 
-def drive(runs: Sequence[ActiveRun], states: Sequence[RunState]) -> None:
+def drive(runs: Sequence[ActiveRun], states: Sequence[RunState], devices: int = 1) -> None:
     """Trains runs from their states until each has ended; how is in `run.ending`.
+
+    The games of a run may be spread over several devices.
 
     Runs fail one by one: an error that belongs to one of them ends that one only. Errors that are nobody's
     (an interrupt, a defect) end all of them and are raised.
     """
-    lanes = Lanes([run.experiment for run in runs], states)
+    lanes = Lanes([run.experiment for run in runs], states, devices)
     opened: list[list[Hook]] = [[] for _ in runs]
     for i, run in enumerate(runs):
         run.iteration = int(states[i].iteration)
@@ -111,9 +115,11 @@ def _starter() -> Callable[..., Any]:
 
 
 class Lanes:
-    """The states of runs that are advanced together: one as it is, several stacked."""
+    """The states of runs that are advanced together: one as it is or spread over devices, several stacked."""
 
-    def __init__(self, experiments: Sequence[Experiment], states: Sequence[RunState]) -> None:
+    def __init__(
+        self, experiments: Sequence[Experiment], states: Sequence[RunState], devices: int = 1
+    ) -> None:
         alike = [_program_of(experiment) for experiment in experiments]
         if not all(bool(eqx.tree_equal(alike[0], other)) for other in alike[1:]):
             raise ComityError(
@@ -126,10 +132,20 @@ class Lanes:
         self._plain = not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(alike[0]))
         self._state: PyTree = states[0] if self._single else stack(list(states))
         self._count = len(states)
+        self._spread: Spread | None = None
+        if devices > 1:
+            require(self._single, "devices", devices, "1 where several runs train in one program")
+            check_devices(self._experiment, devices)
+            self._spread = spread_over(self._experiment, states[0], devices)
+            self._state = self._spread.place(states[0])
 
     def advance(self, count: int) -> list[dict[str, np.ndarray]]:
         """`count` iterations of all runs; the metrics of each, leaves [count]."""
-        self._state, metrics = _advancer(self._single, self._plain)(self._experiment, self._state, count)
+        if self._spread is None:
+            advance = _advancer(self._single, self._plain)
+        else:
+            advance = spread_advancer(self._spread, self._plain)
+        self._state, metrics = advance(self._experiment, self._state, count)
         host = {name: np.asarray(values) for name, values in metrics.items()}
         if self._single:
             return [host]
@@ -137,6 +153,8 @@ class Lanes:
 
     def state(self, index: int) -> RunState:
         """The state of one run."""
+        if self._spread is not None:
+            return self._spread.collect(self._state)
         state: RunState = self._state if self._single else jax.tree.map(lambda leaf: leaf[index], self._state)
         return state
 
@@ -154,7 +172,21 @@ def _program_of(experiment: Experiment) -> Experiment:
 @functools.cache
 def _advancer(single: bool, plain: bool) -> Any:
     """The compiled program, which uses the state's buffers again; `plain`: the experiment has no arrays."""
-    function = loop.advance if single else _advance_stacked
+    return _compiled_advance(loop.advance if single else _advance_stacked, plain)
+
+
+def spread_advancer(spread: Spread, plain: bool = True) -> Any:
+    """The same for a run that is spread over devices."""
+    axes, structure = jax.tree.flatten(spread.axes)
+    return _spread_advancer(spread.mesh, spread.shards, structure, tuple(axes), plain)
+
+
+@functools.cache
+def _spread_advancer(mesh: Any, shards: Shards, structure: Any, axes: tuple[int, ...], plain: bool) -> Any:
+    return _compiled_advance(advance_on(mesh, shards, structure, axes), plain)
+
+
+def _compiled_advance(function: Callable[..., Any], plain: bool) -> Any:
     if not plain:
         return compiled(function, donate="all-except-first")
     return compiled_for(function, static_argnums=(0, 2), donate_argnums=1)

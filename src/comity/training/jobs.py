@@ -64,7 +64,7 @@ def train_jobs(jobs: Sequence[Job], report: JobReport | None, request: StopReque
             )
             for job in jobs
         ]
-        drive(runs, states)
+        drive(runs, states, max(job.options.devices for job in jobs))
     return runs
 
 

@@ -115,6 +115,9 @@ def iterate(experiment: Experiment, state: RunState) -> tuple[RunState, Metrics]
         for i, seats in lineup.learning:
             agent = experiment.agents[i]
             batch = team_batch(played, seats)
+            if not agent.memory.transient and _learns_elsewhere(i, lineups):
+                # In its memory this rollout does not go on where the one before it ended.
+                batch = batch.replace(resets=batch.resets.at[0].set(True))
             context = _context(experiment, agent, progress, lineup)
             learners[i], memories[i], report = _learn(
                 agent, learners[i], memories[i], batch, context, _learner_key(learn_key, i, number, lineups)
@@ -139,6 +142,11 @@ def _learner_key(key: Key, learner: int, number: int, lineups: tuple[Lineup, ...
     own = jax.random.fold_in(key, learner)
     earlier = [i for lineup in lineups[:number] for i, _ in lineup.learning]
     return jax.random.fold_in(own, number) if learner in earlier else own
+
+
+def _learns_elsewhere(learner: int, lineups: tuple[Lineup, ...]) -> bool:
+    """Whether a team learns from more than one rollout of an iteration."""
+    return sum(i == learner for lineup in lineups for i, _ in lineup.learning) > 1
 
 
 def players(experiment: Experiment, state: RunState) -> PerSeat[Player]:
@@ -257,6 +265,11 @@ def _progress(experiment: Experiment, state: RunState) -> Float[Array, ""]:
 
 def _policies(experiment: Experiment, learners: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
     return tuple(agent.policy(state) for agent, state in zip(experiment.agents, learners, strict=True))
+
+
+def lineups_of(experiment: Experiment, state: RunState) -> tuple[Lineup, ...]:
+    """The rollouts of an iteration from a state, whose shapes are those of any other."""
+    return _lineups(experiment, state.learners, state.pool, state.key, _progress(experiment, state))
 
 
 def _lineups(

@@ -28,13 +28,7 @@ def make_named(spec: str, registry: Registry, base: type[Any]) -> Any:
     named it (see `comity.core.trust`).
     """
     kind = registry.kind
-    name, _, rest = spec.partition(",")
-    settings = _json_settings(rest) if rest.startswith("{") else {}
-    for setting in rest.split(",") if rest and not settings else ():
-        field, equals, value = setting.partition("=")
-        if not equals:
-            raise bad_value(kind, spec, "NAME or MODULE:CLASS, with settings as in early-stop,target=0.5")
-        settings[field.replace("-", "_")] = _value(value)
+    name, settings = parse_spec(spec, kind, "early-stop,target=0.5")
     cls: Any = registry.load(name)
     if not issubclass(cls, base):
         raise ComityError(
@@ -47,6 +41,18 @@ def make_named(spec: str, registry: Registry, base: type[Any]) -> Any:
         return build(cls, settings, name, _as_it_is) if fields else cls()
     except TypeError:
         raise ComityError(f"The {kind} {name} needs settings that cannot be given by name.") from None
+
+
+def parse_spec(spec: str, kind: str, example: str) -> tuple[str, dict[str, Any]]:
+    """The name and the settings in a text; `kind` and `example` are for errors."""
+    name, _, rest = spec.partition(",")
+    settings = _json_settings(rest) if rest.startswith("{") else {}
+    for setting in rest.split(",") if rest and not settings else ():
+        field, equals, value = setting.partition("=")
+        if not equals:
+            raise bad_value(kind, spec, f"NAME or MODULE:CLASS, with settings as in {example}")
+        settings[field.replace("-", "_")] = _value(value)
+    return name, settings
 
 
 def _as_it_is(kind: type[Any], data: Any, path: str, default: Any) -> Any:

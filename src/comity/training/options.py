@@ -14,6 +14,7 @@ from comity.training.hooks.registry import make_hook
 from comity.training.hooks.time_limit import TimeLimit
 from comity.training.hooks.trackers import check_wandb
 from comity.training.named import named_spec
+from comity.training.sharding import check_devices
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Options:
     tensorboard: bool = True  # whether to write TensorBoard event files
     wandb: str | None = None  # project on Weights & Biases (needs comity[wandb])
     hooks: tuple[str, ...] = ()  # further hooks: NAME or MODULE:CLASS, as in early-stop,target=-1.1
+    devices: int = 1  # devices that share the games of a run, and with it the learning
     minutes: float | None = None  # stop after this time, with all saved; by default at the end
 
     @classmethod
@@ -51,11 +53,13 @@ class Options:
         require(self.keep >= 1, "keep", self.keep, "at least 1")
         seconds = self.checkpoint_seconds
         require(seconds >= 0, "checkpoint_seconds", seconds, "at least 0")
+        require(self.devices >= 1, "devices", self.devices, "at least 1")
         check_wandb(self.wandb)
         if self.minutes is not None:
             TimeLimit(self.minutes)
         hooks = [make_hook(spec) for spec in self.hooks]
         if experiment is not None:
+            check_devices(experiment, self.devices)
             for hook in hooks:
                 hook.check(experiment, hooks)
 

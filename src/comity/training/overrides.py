@@ -10,11 +10,14 @@ from comity.core.errors import ComityError, bad_value, unknown_name
 from comity.core.game import Environment
 from comity.core.matchmaker import Matchmaker
 from comity.core.trust import trust
-from comity.games.transforms import ShapedReward, SharedReward
-from comity.play.specs import make_matchmaker, with_settings
+from comity.games.registry import TRANSFORMS
+from comity.games.transforms import Channel, ShapedReward, SharedReward
+from comity.games.transforms.messages import MESSAGES
+from comity.play.specs import game_data, game_from_data, make_matchmaker, with_settings
 from comity.training.experiment import SIZES, Experiment, make_experiment
+from comity.training.named import parse_spec
 
-OTHERS = ("tunable", "share", "groups", "matchmaker", "opponents", "rewards")
+OTHERS = ("tunable", "share", "groups", "matchmaker", "opponents", "rewards", "channel", "transforms")
 
 
 def agent_label(number: int) -> str:
@@ -27,8 +30,9 @@ def changed_experiment(
 ) -> Experiment:
     """An experiment of a game and agents, or of a recipe, with changes.
 
-    These are sizes (`batch`), `share` or `groups`, a `matchmaker`, `rewards`, and settings with dots in their
-    names: `game.size`, `agent.term.weight` (`agent2.` of a second agent), `opponents.groups`.
+    These are sizes (`batch`), `share` or `groups`, a `matchmaker`, `transforms`, a `channel`, `rewards`, and
+    settings with dots in their names: `game.size`, `agent.term.weight` (`agent2.` of a second agent),
+    `opponents.groups`.
     """
     own, plain = _by_part(changes)
     known = ("game", "opponents", *(agent_label(i) for i in range(len(agents))))
@@ -38,6 +42,10 @@ def changed_experiment(
                 "setting of an experiment", name, (*SIZES, *OTHERS, *(f"{k}.SETTING" for k in known))
             )
     game = with_settings(game, own.get("game", {}), "game")
+    for transform in plain.get("transforms", ()):
+        game = with_transform(game, transform)
+    if "channel" in plain:
+        game = with_channel(game, plain["channel"])
     if "rewards" in plain:
         game = with_rewards(game, plain["rewards"])
     agents = tuple(
@@ -87,6 +95,41 @@ def with_rewards(game: Environment, rewards: str | float) -> Environment:
     if not math.isfinite(others):
         raise bad_value("rewards", rewards, "own, sum, a finite number or MODULE:FUNCTION")
     return SharedReward(game=game, others=others)
+
+
+def with_transform(game: Environment, transform: str) -> Environment:
+    """The game inside a transform, by its name and settings: `gifting,amount=0.5`."""
+    name, settings = parse_spec(transform, "transform", "gifting,amount=0.5")
+    if name not in TRANSFORMS:
+        raise unknown_name("transform", name, TRANSFORMS.rows())
+    changed: Environment = game_from_data({"name": name, "game": game_data(game), **settings})
+    return changed
+
+
+def with_channel(game: Environment, channel: str) -> Environment:
+    """The game in which seats talk: `symbols` or `vector` with settings, or `none`.
+
+    Settings are those of the message and of the channel, as in `symbols,vocabulary=4,noise=0.1,to=addressed`.
+    """
+    while isinstance(game, Channel):
+        game = game.game
+    if channel == "none":
+        return game
+    name, settings = parse_spec(channel, "channel", "symbols,vocabulary=4,noise=0.1")
+    if ":" in name:
+        trust(name)
+    kind = MESSAGES.load(name)
+    own = {field.name for field in dataclasses.fields(kind)}
+    message = {"name": name, **{key: value for key, value in settings.items() if key in own}}
+    rest = {key: value for key, value in settings.items() if key not in own}
+    known = {field.name for field in dataclasses.fields(Channel)} - {"game", "message"}
+    for key in rest:
+        if key not in known:
+            raise unknown_name("setting of the channel", key, own | known)
+    talking: Environment = game_from_data(
+        {"name": "channel", "game": game_data(game), "message": message, **rest}
+    )
+    return talking
 
 
 def _by_part(changes: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from comity.core.agent import Metrics
 from comity.core.batch import Trajectory
 from comity.core.matchmaker import Lineup
+from comity.core.shards import mean_over, total
 from comity.training.experiment import Experiment
 from comity.training.metrics import EPISODE, EPISODES
 
@@ -49,12 +50,13 @@ def measure_play(played: Trajectory, returns: Returns) -> PlayMeasures:
     closed = jnp.where(before_an_end[:, None] == 1, reward, 0.0).sum(axis=0)
     begun = jnp.where(before_an_end[:, None] == 1, 0.0, reward).sum(axis=0)
     lengths = jnp.where(ends[0], played.age + before_an_end.sum(axis=0), 0)
+    shaped = jnp.stack([own.mean() for own in played.step.reward])
     return PlayMeasures(
-        reward=reward.mean(axis=(0, 2)),
-        shaped=jnp.stack([own.mean() for own in played.step.reward]) if played.step.unshaped else None,
-        ended=jnp.where(ends, returns + closed, 0.0).sum(axis=1),
-        episodes=done.sum().astype(jnp.float32),
-        length=lengths.sum().astype(jnp.float32),
+        reward=mean_over(reward.mean(axis=(0, 2))),
+        shaped=mean_over(shaped) if played.step.unshaped else None,
+        ended=total(jnp.where(ends, returns + closed, 0.0).sum(axis=1)),
+        episodes=total(done.sum().astype(jnp.float32)),
+        length=total(lengths.sum().astype(jnp.float32)),
         returns=jnp.where(ends, 0.0, returns) + begun,
     )
 

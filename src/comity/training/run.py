@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from comity.core.agent import Player
-from comity.core.display import brief, html_table
+from comity.core.display import brief, curve, html_table
 from comity.core.errors import ComityError
 from comity.core.game import PerSeat
 from comity.core.rows import Rows
@@ -68,5 +68,7 @@ class Run:
         return f": reward {brief(last[0].get('reward'))} after {last[0]['iteration']:,} iterations{where}"
 
     def _repr_html_(self) -> str:
-        last = [(name, brief(value)) for row in self.metrics[-1:] for name, value in row.items()]
-        return html_table((), last, repr(self).strip("<>"))
+        rows = self.metrics
+        last = [(name, brief(value)) for row in rows[-1:] for name, value in row.items()]
+        line = curve(rows["reward"]) if rows and "reward" in rows[-1] else ""
+        return f"<div>{line}{html_table((), last, repr(self).strip('<>'))}</div>"

@@ -70,12 +70,15 @@ ROUTES = [
     Route("/api/run", shown.run),
     Route("/api/curves", shown.curve),
     Route("/api/league", shown.league),
+    Route("/api/population", shown.population),
+    Route("/api/league/analysis", shown.analysis),
     Route("/api/live", shown.live),
     Route("/api/replays", done.make_replay, methods=["POST"]),
     Route("/api/replays/{name}/frames/{number:int}", done.replay_frame),
+    Route("/api/replays/{name}/reasons", done.replay_reasons),
     Route("/api/replays/{name}/export", done.export_replay),
     Route("/api/play", done.begin, methods=["POST"]),
-    Route("/api/play/{name}", done.act, methods=["POST"]),
+    Route("/api/play/{name}", done.stand, methods=["GET", "POST"]),
     Route("/api/play/{name}/frames/{number:int}", done.play_frame),
     Route("/api/played", done.played),
     Route("/api/theory", done.theory, methods=["GET", "POST"]),
@@ -113,4 +116,5 @@ def make_app(
     )
     app.state.comity = state
     state.guard = Guard(app, token, hosts, open_on_loopback)
+    state.guard.state = state
     return state.guard

@@ -9,6 +9,7 @@ from typing import Any
 
 from comity.evaluate.groups import game_name
 from comity.web.places import OutsideError, Root
+from comity.web.population import KIND as POPULATION
 from comity.web.rows import last_row
 
 DEPTH = 6  # folders below the one that is shown
@@ -82,13 +83,18 @@ class Catalogue:
         name = self._root.name(path)
         if path.name == "sweep.json" and data.get("kind") == "comity-sweep":
             return {"kind": "sweep", "path": name, "changed": _changed(path)}
+        if data.get("kind") == POPULATION and isinstance(data.get("generations"), list):
+            generations = data["generations"]
+            members = sum(len(own) for own in generations if isinstance(own, list))
+            about = {"generations": len(generations), "members": members}
+            return {"kind": "population", "path": name, "changed": _changed(path), **about}
         kind = KINDS.get(str(data.get("kind")))
         players = data.get("players")
         if kind is None or not isinstance(players, list):
             return None
         game = data.get("game")
-        about = game.get("name") if isinstance(game, dict) else game
-        entry = {"kind": kind, "path": name, "game": str(about), "changed": _changed(path)}
+        played = game.get("name") if isinstance(game, dict) else game
+        entry = {"kind": kind, "path": name, "game": str(played), "changed": _changed(path)}
         if kind == "play":
             names = ("total", "seat", "person", "over")
             return {**entry, "players": [str(own) for own in players], **{n: data.get(n) for n in names}}

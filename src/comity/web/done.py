@@ -8,9 +8,10 @@ from starlette.responses import Response
 
 from comity.web.catalogue import read_object
 from comity.web.places import OutsideError
+from comity.web.records import record
 from comity.web.replays import MEDIA, picture
 from comity.web.replies import BadRequestError, read_body, reply, text_of, texts_of, whole_of
-from comity.web.sessions import Session
+from comity.web.sessions import PERSON, UNKNOWN, Session, Table
 from comity.web.settings import settings_for
 from comity.web.state import State
 from comity.web.theory import analyse_text, named_tables
@@ -44,6 +45,15 @@ async def replay_frame(request: Request) -> Response:
     return Response(content, media_type="image/png", headers=FOREVER)
 
 
+async def replay_reasons(request: Request) -> Response:
+    """Why the players of a replay did what they did."""
+    state: State = request.app.state.comity
+    found = await state.threads.run("games", state.replays.reasons, request.path_params["name"])
+    if found is None:
+        raise OutsideError
+    return reply(found)
+
+
 async def export_replay(request: Request) -> Response:
     """A replay as a file."""
     state: State = request.app.state.comity
@@ -56,59 +66,96 @@ async def export_replay(request: Request) -> Response:
 
 
 async def begin(request: Request) -> Response:
-    """Begins a game with a person."""
+    """Begins a game with a person: as asked, or with whom a room gives them."""
     state: State = request.app.state.comity
     data = await read_body(request)
-    asked: dict[str, Any] = {
-        "game": text_of(data, "game"),
-        "players": texts_of(data, "players", 32),
-        "seat": whole_of(data, "seat", 0, 0, 100),
-        "seed": whole_of(data, "seed", random.randrange(2**31), 0, 2**31 - 1),
-        "horizon": whole_of(data, "horizon", None, 1, 1000),
-        "person": text_of(data, "person", "", 60),
-        "hidden": data.get("hidden") is True,
-    }
-    session = await state.threads.run("games", Session, state.casting, asked)
-    state.sessions.add(session)
-    return reply(session.state())
+    person, seat = text_of(data, "person", "", 60), whole_of(data, "seat", 0, 0, 100)
+    hidden, room = data.get("hidden") is True, data.get("room") is True
+    candidates = texts_of(data, "players", 32)
+    table = Table(
+        game=text_of(data, "game"),
+        players=candidates,
+        seats={seat or 0: person},
+        seed=whole_of(data, "seed", random.randrange(2**31), 0, 2**31 - 1) or 0,
+        horizon=whole_of(data, "horizon", None, 1, 1000),
+        hidden=hidden or room,
+        candidates=(*candidates, PERSON) if room else tuple(candidates),
+        slowly=room,
+        memories=state.sessions.memories() if data.get("remember") is True else None,
+    )
+
+    async def opened(table: Table) -> Session:
+        return await state.threads.run("games", Session, state.casting, table)
+
+    if not room:
+        session, own = await opened(table), seat or 0
+    elif await state.threads.run("games", state.casting.pairs, table.game):
+        session, own = await state.rooms.enter(table, person, opened)
+    else:
+        raise BadRequestError("Only in games of two can the other be a person.")
+    return await _shown(state, state.sessions.add(session, own))
 
 
-async def act(request: Request) -> Response:
-    """The person acts; a game that is over is saved."""
+async def _shown(state: State, name: str) -> Response:
+    """How a game stands for a person, with what is known from earlier games."""
+    found = state.sessions.get(name)
+    if found is None:
+        raise OutsideError
+    session, seat = found
+
+    def read() -> dict[str, Any]:
+        with session.lock:
+            shown = session.state(seat)
+        others = [own for i, own in enumerate(shown["players"]) if i != seat and own != UNKNOWN]
+        person = session.table.seats[seat]
+        known = None
+        if others and person:
+            game, own = session.game_name, session.saved
+            known = record(state.root, state.catalogue, person, game, others[0], own)
+        return {"id": name, **shown, "record": known}
+
+    return reply(await state.threads.run("games", read))
+
+
+async def stand(request: Request) -> Response:
+    """How a game stands; by POST, the person acts. A game that is over is saved."""
     state: State = request.app.state.comity
-    session = _session(request)
+    name = request.path_params["name"]
+    found = state.sessions.get(name)
+    if found is None:
+        raise OutsideError
+    session, seat = found
+    if request.method == "GET":
+        return await _shown(state, name)
     data = await read_body(request)
 
-    def step() -> dict[str, Any]:
+    def step() -> None:
         with session.lock:
             if "guess" in data:
-                session.guess = text_of(data, "guess")
+                session.guesses[seat] = text_of(data, "guess")
             if "action" in data:
-                session.act(data["action"])
+                session.act(seat, data["action"])
             if session.over or data.get("save") is True:
                 session.save(state.root.folder)
-            return session.state()
+            if session.over:
+                state.sessions.remember(session)
 
-    return reply(await state.threads.run("games", step))
+    await state.threads.run("games", step)
+    return await _shown(state, name)
 
 
 async def play_frame(request: Request) -> Response:
     """A moment of a game as a picture."""
     state: State = request.app.state.comity
-    moments = _session(request).replay.moments
+    found = state.sessions.get(request.path_params["name"])
+    if found is None:
+        raise OutsideError
+    moments = found[0].replay().moments
     number = request.path_params["number"]
     if number >= len(moments):
         raise OutsideError
     content = await state.threads.run("files", picture, moments[number].scene)
     return Response(content, media_type="image/png", headers=FOREVER)
-
-
-def _session(request: Request) -> Session:
-    state: State = request.app.state.comity
-    found = state.sessions.get(request.path_params["name"])
-    if found is None:
-        raise OutsideError
-    return found
 
 
 async def played(request: Request) -> Response:

@@ -9,6 +9,7 @@
 import hashlib
 import hmac
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -41,6 +42,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], open_on_loopback: bool) -> None:
         self._app, self._token = app, token
+        self.state: Any = None  # of the application behind it
         self._hosts = {host.lower() for host in hosts}
         self._open = open_on_loopback
         # Browsers share cookies between the ports of a host: each server has a name of its own.

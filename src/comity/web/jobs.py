@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from comity.web.replies import BadRequestError, text_of, texts_of, whole_of
 
 MOST_RUNNING = 2
 KEPT = 50
-PATIENCE = 20.0  # seconds before a process that does not end when interrupted is ended
+PATIENCE = 120.0  # seconds before a process that does not end when interrupted is ended
+LAST_PATIENCE = 15.0  # the same when the server ends
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 SETTING = re.compile(r"(agent|game)(\.[a-z][a-z0-9_]*)+|batch|unroll|chunk|schedule_iterations|warm_up|share")
 VALUE = re.compile(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]{0,60}")  # no colon: no code of one's own, no file
@@ -59,37 +61,36 @@ class Job:
         return code
 
     def cancel(self) -> None:
-        """Interrupts the process as Ctrl-C does; ends it if that does not help."""
+        """Interrupts the process as Ctrl-C does, so that a training is saved; the second time it is ended."""
         if self.code is None:
+            if self.cancelled:
+                self._process.kill()
+                return
             self.cancelled = True
             self._process.send_signal(signal.SIGINT)
-            threading.Thread(target=self._end, daemon=True).start()
+            threading.Thread(target=self._end, args=(PATIENCE,), daemon=True).start()
 
-    def _end(self) -> None:
+    def _end(self, patience: float) -> None:
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
 
     def close(self) -> None:
-        """Cancels, waits, and leaves no log behind."""
-        self.cancel()
-        self._end()
+        """Cancels unless that was done, waits, and leaves no log behind."""
+        if not self.cancelled:
+            self.cancel()
+        self._end(LAST_PATIENCE)
         self._process.wait()
         self._log.unlink(missing_ok=True)
 
     def describe(self) -> dict[str, Any]:
         """The job as data."""
         code = self.code
-        status = (
-            "running"
-            if code is None
-            else "cancelled"
-            if self.cancelled
-            else "finished"
-            if code == 0
-            else "failed"
-        )
+        if code is None:
+            status = "cancelling" if self.cancelled else "running"
+        else:
+            status = "cancelled" if self.cancelled else "finished" if code == 0 else "failed"
         return {
             "id": self.name,
             "kind": self.kind,
@@ -181,7 +182,12 @@ class Jobs:
                     raise unknown_name("player", player[:100], scripted_names(family)) from None
                 if player.startswith("-") or "=" in player:
                     raise ComityError(f"{player[:100]!r} cannot be named here.")
-        arguments = ["league", game, *players, "--json", out]
+        last = Counter(Path(player).name for player in players if not player.startswith(PREFIX))
+        named = [
+            f"{player.replace('/', '-')}={player}" if last[Path(player).name] > 1 else player
+            for player in players
+        ]
+        arguments = ["league", game, *named, "--json", out]
         for name, low, high in (("episodes", 1, 100_000), ("seed", 0, 2**31 - 1)):
             if (number := whole_of(request, name, None, low, high)) is not None:
                 arguments += [f"--{name}", str(number)]
@@ -199,7 +205,8 @@ class Jobs:
 
     def close(self) -> None:
         """Cancels what runs, when the server ends."""
-        for job in self._jobs.values():
+        running = [job for job in self._jobs.values() if not job.cancelled]
+        for job in running:
             job.cancel()
         for job in self._jobs.values():
             job.close()

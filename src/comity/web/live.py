@@ -29,6 +29,9 @@ class Live:
 
     async def events(self, key: str, look: Callable[[], Any]) -> AsyncIterator[bytes]:
         """A line of text whenever what `look` returns is not what it was."""
+        if self.viewers >= MOST_VIEWERS:  # of many that came at one moment
+            yield b"retry: 60000\n\n"
+            return
         self.viewers += 1
         try:
             before, sent = await self._look(key, look), time.monotonic()

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+import threading
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from comity.core.errors import ComityError
 from comity.play.specs import make_agent, make_game
 from comity.training.recipes import default_recipe
 
+_PARSING = threading.Lock()
 SIMPLE = (bool, int, float, str)
 
 
@@ -48,9 +50,14 @@ def _nested(whole: Any, path: str) -> list[dict[str, Any]]:
     return found
 
 
-@cache
 def comments(cls: type[Any]) -> dict[str, str]:
     """What is said of each field of a class and of its bases: in a comment, or in a text below it."""
+    with _PARSING:  # Python 3.11 cannot make syntax trees in two threads at a time (cpython issue 106905)
+        return _comments(cls)  # type: ignore[arg-type]
+
+
+@cache
+def _comments(cls: type[Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         try:

@@ -9,13 +9,17 @@ from comity.core import palette
 from comity.evaluate.groups import differences, flat_settings
 from comity.evaluate.league import read_league
 from comity.evaluate.standing import standings
+from comity.report.analysis import analyse
 from comity.web.catalogue import read_object
 from comity.web.curves import AXES, LoggedRun, curves
 from comity.web.live import MOST_VIEWERS, files_signature
+from comity.web.places import OutsideError
+from comity.web.population import read_population
 from comity.web.replies import BadRequestError, reply
 from comity.web.state import State
 
 MOST_RUNS = 64  # in one picture
+MOST_ANALYSED = 40  # players of a league
 
 
 async def index(request: Request) -> Response:
@@ -56,6 +60,7 @@ async def run(request: Request) -> Response:
                     "seats": len(own.config["agents"]),
                     "facts": read_object(own.folder / "run.json"),
                     "rows": len(columns.get("iteration", ())),
+                    "checkpoint": any((own.folder / "checkpoints").glob("*.safetensors")),
                     "players": [path.name for path in sorted((own.folder / "players").glob("*.safetensors"))],
                 }
             )
@@ -96,18 +101,53 @@ async def league(request: Request) -> Response:
         found = read_league(path)
         runs = {entry["path"] for entry in state.catalogue.entries() if entry["kind"] == "run"}
         rows = [{**row._asdict(), "secured": row.secured} for row in standings(found)]
-        return {**found.to_data(), "standings": rows, "sources": sources(found.players, runs)}
+        given = {name: found.sources.get(name, name) for name in found.players}
+        return {**found.to_data(), "standings": rows, "sources": sources(given, runs)}
 
     return reply(await state.threads.run("files", read))
 
 
-def sources(players: tuple[str, ...], runs: set[str]) -> dict[str, str]:
-    """Where each player of a league is, by its name: itself, or the one run that is called so."""
+async def population(request: Request) -> Response:
+    """Who descends from whom in a population."""
+    state: State = request.app.state.comity
+
+    def read() -> dict[str, Any]:
+        path = state.root.find(request.query_params.get("path", ""))
+        if not path.is_file():
+            raise OutsideError
+        runs = {entry["path"] for entry in state.catalogue.entries() if entry["kind"] == "run"}
+        found = read_population(read_object(path), state.root.name(path.parent), runs)
+        if found is None:
+            raise OutsideError
+        return found
+
+    return reply(await state.threads.run("files", read))
+
+
+async def analysis(request: Request) -> Response:
+    """What game theory says of a league: as `comity analyse` has it."""
+    state: State = request.app.state.comity
+
+    def read() -> dict[str, Any]:
+        found = read_league(state.root.find(request.query_params.get("path", "")))
+        if not 2 <= len(found.players) <= MOST_ANALYSED:
+            raise BadRequestError(f"Leagues of 2 to {MOST_ANALYSED} players are analysed here.")
+        return {"players": list(found.players), **analyse(found)}
+
+    return reply(await state.threads.run("games", read))
+
+
+def sources(given: dict[str, str], runs: set[str]) -> dict[str, str]:
+    """Where each player of a league is in this folder, from where it was when the league was played.
+
+    A run by its path, from whatever folder that was named; of a folder of seeds the first; else as it was.
+    """
     found = {}
-    for player in players:
-        named = [run for run in runs if run == player or run.endswith(f"/{player}")]
-        seeds = sorted(run for run in runs if run.startswith(f"{player}/") or f"/{player}/" in run)
-        found[player] = (named or seeds or [player])[0]
+    for player, source in given.items():
+        path = source.strip("./")
+        named = [run for run in runs if f"/{path}".endswith(f"/{run}") or f"/{run}".endswith(f"/{path}")]
+        seeds = [run for run in sorted(runs) if f"/{path}/" in f"/{run}"]
+        found[player] = (sorted(named, key=len)[-1:] or seeds or [source])[0]
     return found
 
 

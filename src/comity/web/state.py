@@ -13,6 +13,7 @@ from comity.web.places import Root
 from comity.web.players import Casting
 from comity.web.replays import Replays
 from comity.web.replies import Threads
+from comity.web.rooms import Rooms
 from comity.web.rows import RowReader
 from comity.web.sessions import Sessions
 
@@ -29,6 +30,7 @@ class State:
         self.casting = Casting(self.root, self.catalogue)
         self.replays = Replays(self.casting)
         self.sessions = Sessions()
+        self.rooms = Rooms()
         self.jobs = Jobs(self.root)
         self.guard: Guard | None = None
 

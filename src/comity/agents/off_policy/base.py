@@ -16,7 +16,7 @@ from comity.core.game import GameSpec
 from comity.core.memory import PRIORITIES, Memory
 from comity.core.spaces import Discrete, describe
 from comity.learn.optimisers import Adam, apply_gradients, slow_copy
-from comity.learn.q_net import EpsilonGreedy, QNet
+from comity.learn.q_net import ActionValues, EpsilonGreedy, QNet
 from comity.learn.replay import UniformReplay
 from comity.learn.schedules import Linear
 from comity.learn.sequences import Streams, after_burn_in
@@ -32,7 +32,7 @@ Loss = Literal["squared", "huber"]
 class ValueNets(NamedTuple):
     """Action values of a seat, and how those of a team's seats make one value; None: each by itself."""
 
-    q: QNet
+    q: ActionValues
     mixer: Mixer | None
 
 
@@ -115,20 +115,6 @@ class ActionValueAgent(Agent):
     def streams(self, batch: TeamBatch) -> Streams:
         """What is paid and where it ends: of each seat, or of the team."""
 
-    @abstractmethod
-    def value(
-        self,
-        nets: ValueNets,
-        q: Float[Array, "time seat game choices"],
-        action: Array,
-        present: Bool[Array, "time seat game"],
-        state: PyTree,
-    ) -> Float[Array, "time stream game"]:
-        """What is learned: the value of each seat's action, or of the team's joint action.
-
-        `present` says which seats are in the game, `state` is the game's.
-        """
-
     def errors(self, value: Array, target: Array) -> Array:
         """The loss of each value."""
         if self.loss == "huber":
@@ -167,6 +153,20 @@ class ReplayValueAgent(ActionValueAgent):
         super().check(spec, seats)
         length = getattr(self.memory, "length", self.n_step)
         require(self.n_step <= length, "n_step", self.n_step, f"at most memory.length, which is {length}")
+
+    @abstractmethod
+    def value(
+        self,
+        nets: ValueNets,
+        q: Float[Array, "time seat game choices"],
+        action: Array,
+        present: Bool[Array, "time seat game"],
+        state: PyTree,
+    ) -> Float[Array, "time stream game"]:
+        """What is learned: the value of each seat's action, or of the team's joint action.
+
+        `present` says which seats are in the game, `state` is the game's.
+        """
 
     def init(self, key: Key, spec: GameSpec, seats: tuple[int, ...]) -> ValueState:
         nets = self.build(key, spec, seats)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.agents.on_policy.acting import Acting, ActingAgent
-from comity.core.agent import Context, Metrics
+from comity.core.agent import Context, Explained, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
 from comity.core.game import GameSpec, Seat
@@ -54,11 +54,12 @@ class Shaped(NamedTuple):
 Shape = Callable[[CriticValues], Shaped]  # from what the critic says along its batch
 
 
-class ActorCriticAgent(ActingAgent):
+class PolicyGradientAgent(ActingAgent):
     """A policy that follows advantages, and a critic from which they are measured.
 
-    Subclasses say in `learn` how the policy follows. A learner that shapes others (`agents/shaping`) hands
-    `learn` other advantages than its own, and perhaps more for the critic to learn from; all else is shared.
+    Subclasses say how they are measured, and in `learn` how the policy follows. A learner that shapes others
+    (`agents/shaping`) hands `learn` other advantages than its own, and perhaps more for the critic to learn
+    from; all else is shared.
     """
 
     network: Network = GRU()  # the shape of the policy
@@ -66,19 +67,17 @@ class ActorCriticAgent(ActingAgent):
     optimiser: Adam = Adam()  # how the parameters follow gradients
     schedule: Decay = Decay()  # what is left of rates and bonuses at the end
     discount: float = 0.96  # what the next step's reward counts
-    gae_lambda: float = 0.95  # lambda of generalised advantages: 0 is TD(0), 1 Monte-Carlo
     entropy_coef: float = 0.01  # weight of the entropy bonus
     normalise_advantages: Normalise = "none"
     """by their spread (scale), or to mean 0 and variance 1 over the batch (unbiased: as torch has it) or over
     each minibatch"""
     advantage_clip: float = 0.0  # largest advantage after normalising; 0: no limit
 
-    tunable: ClassVar[tuple[str, ...]] = ("discount", "gae_lambda", "entropy_coef")
+    tunable: ClassVar[tuple[str, ...]] = ("discount", "entropy_coef")
     reuses_values: ClassVar[bool] = False  # whether `learn` takes values as they were while playing
 
     def __check_init__(self) -> None:
-        for name in ("discount", "gae_lambda"):
-            require(0.0 <= getattr(self, name) <= 1.0, name, getattr(self, name), "between 0 and 1")
+        require(0.0 <= self.discount <= 1.0, "discount", self.discount, "between 0 and 1")
         for name in ("entropy_coef", "advantage_clip"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
@@ -152,6 +151,13 @@ class ActorCriticAgent(ActingAgent):
         waiting = self.observe(before, batch)
         return jax.tree.map(lambda x, y: jnp.where(context.progress >= first, x, y), after, waiting)
 
+    def explain(self, state: LearnerState, batch: TeamBatch) -> Explained:
+        read = self.critic_batch(state, batch)
+        values = self.values(state.critic, state.policy, read)
+        own = self.own_advantages(values, read, batch)
+        nobody = jnp.zeros((0, *own.shape), own.dtype)
+        return Explained(values.value[..., 0], own, nobody, nobody, own)
+
     def pace_metrics(self, state: LearnerState, context: Context) -> Metrics:
         """The learning rate of the policy's next step, and the spread of continuous actions."""
         rate = self.optimiser.learning_rate * self._rate_factor(state, context.progress)
@@ -159,7 +165,7 @@ class ActorCriticAgent(ActingAgent):
         return {"learning_rate": rate} | ({} if std is None else {"std": std})
 
     def observe(self, state: LearnerState, batch: TeamBatch) -> LearnerState:
-        return self._update_statistics(state, batch, self.critic_batch(state, batch))
+        return self.update_statistics(state, batch, self.critic_batch(state, batch))
 
     def critic_batch(self, state: LearnerState, batch: TeamBatch) -> CriticBatch:
         """What the critic learns from along the team's own seats."""
@@ -167,12 +173,11 @@ class ActorCriticAgent(ActingAgent):
             return self.critic.batch(batch, batch.carry[0])
         return self.critic.batch(batch, batch.carry[1] if self._critic_remembers(state) else None)
 
+    @abstractmethod
     def own_advantages(
         self, values: CriticValues, read: CriticBatch, batch: TeamBatch
     ) -> Float[Array, "time seat game"]:
-        """Generalised advantages of the team's own rewards, normalised as asked for."""
-        advantage = self.critic.advantages(values, read, 0, self.discount, self.gae_lambda)
-        return self.normalised(jax.lax.stop_gradient(advantage), batch.decides)
+        """Advantages of the team's own rewards, normalised as asked for."""
 
     def normalised(
         self, advantage: Float[Array, "time seat game"], weight: Float[Array, "time seat game"]
@@ -248,7 +253,7 @@ class ActorCriticAgent(ActingAgent):
         """What the policy's learning rate is multiplied with: the adaptive pace and the schedule."""
         return state.pace * self.schedule.at(self.schedule.final_learning_rate, progress)
 
-    def _update_statistics(self, state: LearnerState, batch: TeamBatch, read: CriticBatch) -> LearnerState:
+    def update_statistics(self, state: LearnerState, batch: TeamBatch, read: CriticBatch) -> LearnerState:
         """The state after the running statistics of observations took in what was seen."""
         torso = state.policy.torso.update_statistics(batch.obs, batch.weight)
         policy = eqx.tree_at(lambda policy: policy.torso, state.policy, torso)
@@ -278,6 +283,24 @@ class ActorCriticAgent(ActingAgent):
         if self.schedule.max_std == 0:
             return policy
         return policy.clip_std(self.schedule.max_std * self.schedule.at(self.schedule.final_std, progress))
+
+
+class ActorCriticAgent(PolicyGradientAgent):
+    """Advantages are those of returns over the critic's values."""
+
+    gae_lambda: float = 0.95  # lambda of generalised advantages: 0 is TD(0), 1 Monte-Carlo
+
+    tunable: ClassVar[tuple[str, ...]] = ("discount", "gae_lambda", "entropy_coef")
+
+    def __check_init__(self) -> None:
+        require(0.0 <= self.gae_lambda <= 1.0, "gae_lambda", self.gae_lambda, "between 0 and 1")
+
+    def own_advantages(
+        self, values: CriticValues, read: CriticBatch, batch: TeamBatch
+    ) -> Float[Array, "time seat game"]:
+        """Generalised advantages of the team's own rewards, normalised as asked for."""
+        advantage = self.critic.advantages(values, read, 0, self.discount, self.gae_lambda)
+        return self.normalised(jax.lax.stop_gradient(advantage), batch.decides)
 
 
 def refuse_minibatches(rule: Normalise) -> None:

@@ -18,6 +18,7 @@ from comity.agents.on_policy.minibatches import Order, minibatches, single_steps
 from comity.core.agent import Context, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
+from comity.core.shards import devices, mean_over, take_games
 from comity.learn.advantages import Normalise, normalised
 from comity.learn.critic_net import CriticNet
 from comity.learn.critic_values import CriticBatch, critic_values
@@ -47,6 +48,7 @@ class PPO(ActorCriticAgent):
 
     tunable: ClassVar[tuple[str, ...]] = (*ActorCriticAgent.tunable, "clip_ratio")
     reuses_values: ClassVar[bool] = True
+    spreads: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         require(self.clip_ratio > 0, "clip_ratio", self.clip_ratio, "above 0")
@@ -70,6 +72,8 @@ class PPO(ActorCriticAgent):
         shared = self.critic.shared and read.inputs is batch.obs
         data = (batch, read, targets, shaped.advantage)
         if self.minibatch_order != "games":
+            order = self.minibatch_order
+            require(devices() == 1, "minibatch_order", order, "games on several devices")
             data = single_steps(*data, state.critic)
 
         def loss(
@@ -105,15 +109,17 @@ class PPO(ActorCriticAgent):
         def step(state: LearnerState, games: Array) -> tuple[LearnerState, Metrics]:
             part = data
             if self.minibatches > 1:  # else the order does not matter, and copying would cost
-                advantage = jnp.take(data[3], games, axis=2)
+                advantage = take_games(data[3], games, 2)
                 part = (data[0].take(games), data[1].take(games), data[2].take(games), advantage)
             gradients, metrics = jax.grad(loss, argnums=(0, 1), has_aux=True)(
                 state.policy, state.critic, *part
             )
+            gradients = mean_over(gradients)
             norm = optax.tree.norm(gradients)
             metrics |= {"gradient_norm": norm, **self.pace_metrics(state, context)}
             return self.apply_gradients(state, gradients, context.progress), metrics
 
-        parts = minibatches(key, data[0].games, self.epochs, self.minibatches, self.minibatch_order)
+        games = data[0].games * devices()
+        parts = minibatches(key, games, self.epochs, self.minibatches, self.minibatch_order)
         state, metrics = self.kl.run(step, state, parts, self.epochs)
-        return self._update_statistics(state, batch, read), {**metrics, **shaped.metrics}
+        return self.update_statistics(state, batch, read), {**metrics, **shaped.metrics}

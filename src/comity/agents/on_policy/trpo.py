@@ -82,8 +82,12 @@ class TRPO(ActorCriticAgent):
             return self.apply_gradients(state, (still, gradient), context.progress), loss
 
         state, losses = jax.lax.scan(fit, state, None, length=self.value_steps)
-        state = self._update_statistics(state._replace(policy=policy), batch, read)
-        return state, {**metrics, **spread, **shaped.metrics, "value_loss": losses[0]}
+        state = self.update_statistics(state._replace(policy=policy), batch, read)
+        rate = self.critic.learning_rate * self.schedule.at(
+            self.schedule.final_critic_learning_rate, context.progress
+        )  # the only rate here: the policy's step is as long as the trust region allows
+        learned = {"value_loss": losses[0], "critic_learning_rate": rate}
+        return state, {**metrics, **spread, **shaped.metrics, **learned}
 
     def improve(
         self,

@@ -92,3 +92,5 @@ class AdvantageAlignment(ShapingAgent):
     learner: A2C = LEARNER  # the policy gradient
     term: Alignment = TERM  # what is added to its advantages
     opponent_values: OpponentValues = OwnView()  # where the others' values come from
+
+    spreads: ClassVar[bool] = True

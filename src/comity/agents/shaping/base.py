@@ -16,10 +16,11 @@ from comity.agents.on_policy.acting import Acting
 from comity.agents.on_policy.base import ActorCriticAgent, LearnerState, Shaped
 from comity.agents.shaping.opponent_values import OpponentValues, Other
 from comity.agents.shaping.past import Before
-from comity.core.agent import Act, Agent, Context, Metrics
+from comity.core.agent import Act, Agent, Context, Explained, Metrics
 from comity.core.batch import TeamBatch
 from comity.core.errors import require
 from comity.core.game import GameSpec
+from comity.core.shards import mean_over, std, variance
 from comity.core.tunable import Number
 from comity.learn.advantages import over_team
 from comity.learn.critic_values import CriticBatch, CriticValues
@@ -147,31 +148,51 @@ class ShapingAgent(Agent):
         self, state: LearnerState, batch: TeamBatch, read: CriticBatch, values: CriticValues
     ) -> Shaped:
         """The learner's own advantages plus the term, [time, seat, game]. Nothing here is differentiated."""
-        learner, term, opponents = self.learner, self.term, self.opponent_values
+        learner, term = self.learner, self.term
         own = self._own_advantages(batch, read, values, learner.gae_lambda)
-        past = self._past_advantages(batch, read, values)
+        others, pasts, shaping = self._shaping(state, batch, read, values)
+        total = sum(shaping, start=jnp.zeros_like(own))
         ended = batch.ended
-        pasts: list[Array] = []
-        total = jnp.zeros_like(own)
-        shape = over_team(_in_stream(partial(term, discount=learner.discount)))
-        others = opponents.others(learner, state, values, read, batch, term.opponent_lambda)
-        for i, other in enumerate(others):
-            so_far, shaping = shape(past, ended, other, self._before(state, batch, i))
-            pasts.append(so_far)
-            total = total + shaping
         advantage = own + term.weight * total
         if term.discount_time:
             advantage = advantage * over_team(partial(time_discount, discount=learner.discount))(ended)
         answered = jnp.stack(pasts or [jnp.zeros_like(own)])
         metrics = {
-            "own_advantage": jnp.std(own),
-            "past_advantage": jnp.std(answered),
-            "past_negative": jnp.mean(answered < 0, dtype=jnp.float32),
-            "shaping_term": jnp.std(total),
+            "own_advantage": std(own),
+            "past_advantage": std(answered),
+            "past_negative": mean_over(jnp.mean(answered < 0, dtype=jnp.float32)),
+            "shaping_term": std(total),
         }
         if others:
             metrics["opponent_explained_variance"] = _explained_variance(others)
         return jax.lax.stop_gradient(Shaped(advantage, metrics))
+
+    def _shaping(
+        self, state: LearnerState, batch: TeamBatch, read: CriticBatch, values: CriticValues
+    ) -> tuple[tuple[Other, ...], list[Array], list[Array]]:
+        """The others, and for each of them what own advantages came to so far and how that shapes it."""
+        term = self.term
+        past = self._past_advantages(batch, read, values)
+        shape = over_team(_in_stream(partial(term, discount=self.learner.discount)))
+        others = self.opponent_values.others(self.learner, state, values, read, batch, term.opponent_lambda)
+        pasts, shaping = [], []
+        for i, other in enumerate(others):
+            so_far, shaped = shape(past, batch.ended, other, self._before(state, batch, i))
+            pasts.append(so_far)
+            shaping.append(shaped)
+        return others, pasts, shaping
+
+    def explain(self, state: LearnerState, batch: TeamBatch) -> Explained:
+        state = self.fit(state, batch)  # it may have learned in other numbers of games
+        read = self.opponent_values.read(self.learner, state, batch)
+        values = jax.lax.stop_gradient(self.learner.values(state.critic, state.policy, read))
+        own = self._own_advantages(batch, read, values, self.learner.gae_lambda)
+        others, pasts, _ = self._shaping(state, batch, read, values)
+        nobody = jnp.zeros((0, *own.shape), own.dtype)
+        advantages = jnp.stack([other.advantage for other in others]) if others else nobody
+        value = values.value[..., 0][:, jnp.asarray(self.opponent_values.places(batch))]
+        advantage = self.shaped_advantages(state, batch, read, values).advantage
+        return Explained(value, own, advantages, jnp.stack(pasts) if pasts else nobody, advantage)
 
     # ---- All else is the learner's ---------------------------------------------------------------------
 
@@ -218,4 +239,4 @@ def _explained_variance(others: tuple[Other, ...]) -> Float[Array, ""]:
     """How much of the others' returns their values tell: 1 all, 0 nothing."""
     returns = jnp.stack([other.returns for other in others])
     missed = jnp.stack([other.returns - other.value for other in others])
-    return 1.0 - jnp.var(missed) / (jnp.var(returns) + 1e-8)
+    return 1.0 - variance(missed) / (variance(returns) + 1e-8)

@@ -89,7 +89,8 @@ class DiceLookahead(ActingAgent):
             self.network.check(seat.observation)
             if num_actions(seat.action) == 0:
                 raise ComityError(
-                    "Look-ahead by DiCE is made for discrete actions, which this game does not have."
+                    "Look-ahead by DiCE is made for discrete actions, which this game does not have: use "
+                    "adalign."
                 )
         self.critic.check(spec, seats, self.network)
 

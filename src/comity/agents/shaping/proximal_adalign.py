@@ -6,6 +6,8 @@ r"""Proximal Advantage Alignment (Duque et al., 2024, equations 9 and 10).
 with :math:`\rho_t = \pi_\theta(a_t|s_t) / \pi_{old}(a_t|s_t)`: PPO with the aligned advantage.
 """
 
+from typing import ClassVar
+
 from comity.agents.on_policy.ppo import PPO
 from comity.agents.shaping.adalign import Alignment
 from comity.agents.shaping.base import ShapingAgent
@@ -30,3 +32,5 @@ class ProximalAdvantageAlignment(ShapingAgent):
     learner: PPO = LEARNER  # PPO
     term: Alignment = Alignment()  # what is added to its advantages
     opponent_values: OpponentValues = OwnView()  # where the others' values come from
+
+    spreads: ClassVar[bool] = True

@@ -55,6 +55,9 @@ def league_from_data(data: Any, where: str) -> League:
     if by_hand and ((low > mean) | (mean > high)).any():
         raise ComityError(f"{where} has a mean outside its limits: low <= mean <= high would work.")
     seat_results = _seat_results(data, len(players), where)
+    given = data.get("sources")
+    sources = {str(name): str(own) for name, own in given.items()} if isinstance(given, dict) else {}
+    seat_results["sources"] = sources
     return League(game, numbers[0], numbers[1], numbers[2], players, mean, low, high, **seat_results)
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from comity.core.display import html_table
+from comity.core.display import Shaded, html_table
 from comity.core.files import write_atomically, write_json
+from comity.core.palette import shade
 from comity.core.rows import Rows
 
 KIND = "comity-league"
@@ -65,13 +66,20 @@ class League:
     by_seat: Float[np.ndarray, "seats players players"] | None = None
     deterministic: bool = False  # whether everybody did what was most likely instead of drawing
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)  # social outcomes, by name
+    sources: Mapping[str, str] = field(default_factory=dict)  # where players are, by what they are called
 
     def __repr__(self) -> str:
         return f"<League of {len(self.players)} players in {self.game['name']}: {', '.join(self.players)}>"
 
     def _repr_html_(self) -> str:
+        least, most = float(np.nanmin(self.mean)), float(np.nanmax(self.mean))
+
+        def cell(mean: float, low: float, high: float) -> Shaded | str:
+            text = f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+            return Shaded(text, shade(mean, least, most)) if np.isfinite(mean) else text
+
         rows = [
-            [name, *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in zip(*own, strict=True))]
+            [name, *map(cell, *own)]
             for name, *own in zip(self.players, self.mean, self.low, self.high, strict=True)
         ]
         caption = (
@@ -119,6 +127,7 @@ class League:
             "by_seat": None if self.by_seat is None else self.by_seat.tolist(),
             "deterministic": self.deterministic,
             "outcomes": {name: outcome.to_data() for name, outcome in self.outcomes.items()},
+            "sources": dict(self.sources),
         }
 
     def save(self, path: Path) -> None:

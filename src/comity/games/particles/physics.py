@@ -142,6 +142,9 @@ class ParticleGame(Environment):
         alive = (jnp.bool_(True),) * count
         return after, TimeStep(self.observe(after), self.rewards(after), jnp.bool_(False), over, alive)
 
+    def locate(self, state: ParticleState) -> Float[Array, "agents 2"]:
+        return state.position[: len(self.agents)]
+
     def draw(self, state: ParticleState) -> Scene:
         return world(self, state)
 

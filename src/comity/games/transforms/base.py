@@ -1,6 +1,6 @@
 """What all transforms share: a game around another one."""
 
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 from jaxtyping import PRNGKeyArray as Key
 
 from comity.core.game import Cooperation, Environment, PerSeat, Seat, TimeStep
@@ -49,6 +49,9 @@ class Transform(Environment):
 
     def view(self, state: PyTree) -> PyTree:
         return self.game.view(self.inner(state))
+
+    def locate(self, state: PyTree) -> Float[Array, "seats 2"] | None:
+        return self.game.locate(self.inner(state))
 
     def draw(self, state: PyTree) -> Drawing:
         return self.game.draw(self.inner(state))

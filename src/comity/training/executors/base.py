@@ -13,6 +13,10 @@ from comity.training.stopping import Stopped
 class Executor(ABC):
     """Carries out jobs somewhere: one after another, in processes, in one program, on other machines."""
 
+    def check(self) -> None:
+        """Raises if nothing can be carried out, before any run folder is made."""
+        return None
+
     @abstractmethod
     def run(self, jobs: Sequence[Job], report: JobReport | None = None) -> list[Run]:
         """Trains all jobs and returns their runs, in the order of the jobs.
@@ -38,6 +42,15 @@ def settle(jobs: Sequence[Job], runs: Sequence[ActiveRun], interrupted: bool) ->
     if (stopped and interrupted) or len(runs) < len(jobs):
         raise Stopped
     return [Run(run.experiment, run.folder, run.state) for run in runs]
+
+
+def require_portable(jobs: Sequence[Job]) -> None:
+    """Raises unless all jobs can train in other processes."""
+    for job in jobs:
+        if job.folder is None or job.hooks:
+            raise ComityError(
+                f"{job.name} cannot train in another process: that needs a run folder, and hooks by name."
+            )
 
 
 def raise_failures(count: int, failures: Mapping[str, BaseException]) -> None:

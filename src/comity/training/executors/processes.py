@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 
 from comity.core.errors import ComityError, require
-from comity.training.executors.base import Executor, raise_failures
+from comity.training.executors.base import Executor, raise_failures, require_portable
 from comity.training.jobs import Job, JobReport
 from comity.training.run import Run
 from comity.training.stopping import Stopped, terminate_as_interrupt
@@ -28,12 +28,10 @@ class Processes(Executor):
         require(self.workers >= 1, "workers", self.workers, "at least 1")
 
     def run(self, jobs: Sequence[Job], report: JobReport | None = None) -> list[Run]:
+        require_portable(jobs)
         for job in jobs:
-            if job.folder is None or job.hooks:
-                raise ComityError(
-                    f"{job.name} cannot train in another process: that needs a run folder, and hooks by name."
-                )
-            job.folder.release()  # the worker locks it
+            if job.folder is not None:
+                job.folder.release()  # the worker locks it
         crew = _Crew(jobs, report)
         threads = [threading.Thread(target=crew.work) for _ in range(min(self.workers, len(jobs)))]
         for thread in threads:

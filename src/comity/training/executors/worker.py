@@ -1,16 +1,23 @@
 """One run in a process of its own: trains a run folder and prints a JSON line per report.
 
-Used by `Processes`: python -m comity.training.executors.worker RUN_FOLDER OPTIONS_AS_JSON
+Used by `Processes` and `Ray`: python -m comity.training.executors.worker RUN_FOLDER OPTIONS_AS_JSON [watched]
+
+One that is watched works on a copy of a run folder, in a folder of its own: when whoever started it is gone,
+which closes its standard input, it removes that and ends.
 """
 
 import json
+import os
+import shutil
 import sys
+import threading
 from pathlib import Path
 
 from comity.core.errors import ComityError
 from comity.training.folder import RunFolder
 from comity.training.options import Options
 from comity.training.runner import run
+from comity.training.sharding import make_devices
 from comity.training.stopping import Stopped
 
 
@@ -20,8 +27,11 @@ def main() -> int:
     def report(iteration: int, metrics: dict[str, float]) -> None:
         print(json.dumps({"iteration": iteration, "metrics": metrics}), flush=True)
 
+    if sys.argv[3:] == ["watched"]:
+        threading.Thread(target=_end_with_parent, args=[Path(sys.argv[1]).parent], daemon=True).start()
     try:
         options = Options.from_data(json.loads(sys.argv[2]), "options")
+        make_devices(options.devices)
         run(RunFolder.open(Path(sys.argv[1])), options, report)
     except Stopped:
         return 0
@@ -29,6 +39,12 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _end_with_parent(place: Path) -> None:
+    sys.stdin.buffer.read()
+    shutil.rmtree(place, ignore_errors=True)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ def train_population(
     Without `out` the runs have no folders. Learners of runs with folders begin as the player `start_from`.
     """
     options.check()
+    executor.check()
     members = population.members(experiment)
     key = jax.random.key(experiment.seed)
     results: dict[str, Run] = {}

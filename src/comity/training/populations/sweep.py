@@ -153,6 +153,7 @@ def train_sweep(
     sweep = Sweep(seeds=seeds, vary=tuple((name, tuple(values)) for name, values in vary.items()))
     members = dict(sweep.members(experiment))
     chosen = make_executor(executor, max(len(members), 2))
+    chosen.check()
     if isinstance(chosen, Vectorised):
         members = _tuned_together(members, vary)
     if out.exists() and not resume and not _all_free(out, members):

@@ -9,10 +9,11 @@ from typing import Any
 from comity.core.errors import ComityError, require, unknown_name
 from comity.play.specs import game_data, game_from_data
 from comity.training.experiment import SIZES, Experiment
-from comity.training.overrides import with_rewards
+from comity.training.overrides import with_channel, with_rewards
 from comity.training.recipes import recipe_from_data
 
 REWARDS = "rewards"
+CHANNEL = "channel"
 Point = dict[str, Any]  # a value for each setting that varies
 
 
@@ -49,8 +50,10 @@ def varied(experiment: Experiment, point: Point) -> Experiment:
     game = experiment.game
     chosen_unroll = experiment.unroll == (game.horizon if game.horizon is not None else 32)
     for name, value in point.items():
-        if name != REWARDS:
+        if name not in (REWARDS, CHANNEL):
             _set(data, name.replace("-", "_").split("."), name, value)
+    if CHANNEL in point:
+        data["game"] = game_data(with_channel(game_from_data(data["game"]), point[CHANNEL]))
     if REWARDS in point:
         data["game"] = game_data(with_rewards(game_from_data(data["game"]), point[REWARDS]))
     if chosen_unroll and "unroll" not in point and any(name.startswith("game.") for name in point):
@@ -133,7 +136,7 @@ def setting_names(data: Mapping[str, Any]) -> Iterator[str]:
     for i, agent in enumerate(data["agents"]):
         yield from (f"agent{i + 1 if i else ''}.{name}" for name in _names(agent))
     yield from (f"game.{name}" for name in _names(data["game"]))
-    yield from ("opponents", REWARDS, *(size for size in SIZES if size != "seed"))
+    yield from ("opponents", REWARDS, CHANNEL, *(size for size in SIZES if size != "seed"))
 
 
 def _names(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

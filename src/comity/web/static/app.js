@@ -3,13 +3,14 @@ import { problem } from "./dom.js";
 import { runs } from "./pages/runs.js";
 import { curves } from "./pages/curves.js";
 import { league } from "./pages/league.js";
+import { population } from "./pages/population.js";
 import { play, played } from "./pages/play.js";
 import { replay } from "./pages/replay.js";
 import { theory } from "./pages/theory.js";
 import { build } from "./pages/build.js";
 
-const PAGES = { runs, curves, league, play, played, replay, theory, build };
-const PARENTS = { curves: "runs", league: "runs", played: "play" };
+const PAGES = { runs, curves, league, population, play, played, replay, theory, build };
+const PARENTS = { curves: "runs", league: "runs", population: "runs", played: "play" };
 const main = document.getElementById("main");
 let leave = null, visit = 0;
 

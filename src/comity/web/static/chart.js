@@ -12,7 +12,7 @@ function faint(colour) {
 
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 
-export function chart(place, { title, xLabel, curves, log, colours }) {
+export function chart(place, { title, xLabel, curves, log, logX, colours }) {
   const width = Math.max(260, place.clientWidth), height = Math.round(Math.min(300, width * 0.62));
   const tables = curves.map((curve) => [curve.x, curve.y, curve.low || curve.y, curve.high || curve.y]);
   const data = tables.length === 1 ? tables[0] : uPlot.join(tables);
@@ -31,7 +31,7 @@ export function chart(place, { title, xLabel, curves, log, colours }) {
   const short = (_, values) => values.map((value) => value === null ? "" : compact(value));
   const options = {
     width, height, series, bands, legend: { show: false }, cursor: { drag: { x: true, y: false } },
-    scales: { x: { time: false }, y: log ? { distr: positive ? 3 : 4, asinh: 0.01 } : {} },
+    scales: { x: { time: false, ...(logX && curves.every((curve) => curve.x.every((x) => x > 0)) ? { distr: 3 } : {}) }, y: log ? { distr: positive ? 3 : 4, asinh: 0.01 } : {} },
     axes: [{ ...axis, label: xLabel, labelSize: 22, size: 34, values: short }, { ...axis, size: 56, values: short }],
   };
   place.replaceChildren();

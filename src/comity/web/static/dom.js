@@ -1,7 +1,7 @@
 // Elements, requests and numbers. Text from files becomes text nodes only, never markup.
 
 export function h(tag, attributes = {}, ...children) {
-  const svg = ["svg", "path", "circle", "line", "text", "polygon", "polyline", "g", "title"].includes(tag);
+  const svg = ["svg", "path", "circle", "line", "text", "polygon", "polyline", "g", "title", "rect"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -88,13 +88,36 @@ export function select(options, attributes = {}, chosen = null) {
   }));
 }
 
+// A table whose columns sort it; a third press gives the first order back.
 export function table(headings, rows, options = {}) {
   const numeric = headings.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === "number" || row[i] === null));
+  const body = h("tbody");
+  const cells = (row) => h("tr", {}, row.map((cell, i) =>
+    h("td", { class: numeric[i] ? "number" : "" }, typeof cell === "number" || cell === null ? number(cell) : cell)));
+  const lines = rows.map((row, i) => ({ row, i, line: cells(row) }));
+  let column = -1, down = false;
+  const fill = () => {
+    const order = [...lines];
+    if (column >= 0) order.sort((a, b) => (down ? -1 : 1) * compared(a.row[column], b.row[column]) || a.i - b.i);
+    body.replaceChildren(...order.map((own) => own.line));
+    heads.forEach((head, i) => { if (i === column) head.setAttribute("aria-sort", down ? "descending" : "ascending"); else head.removeAttribute("aria-sort"); });
+  };
+  const turn = (i) => {
+    const first = numeric[i];
+    if (column !== i) { column = i; down = first; } else if (down === first) down = !first; else column = -1;
+    fill();
+  };
+  const heads = headings.map((text, i) => h("th", { scope: "col", class: numeric[i] ? "number" : "" },
+    text && rows.length > 2 ? h("button", { type: "button", onclick: () => turn(i) }, text) : text));
+  fill();
   return h("div", { class: "scroll" }, h("table", { class: options.full ? "full" : "" },
-    options.caption ? h("caption", { class: "hidden-text" }, options.caption) : null,
-    h("thead", {}, h("tr", {}, headings.map((text, i) => h("th", { scope: "col", class: numeric[i] ? "number" : "" }, text)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) =>
-      h("td", { class: numeric[i] ? "number" : "" }, typeof cell === "number" || cell === null ? number(cell) : cell)))))));
+    options.caption ? h("caption", { class: "hidden-text" }, options.caption) : null, h("thead", {}, h("tr", {}, heads)), body));
+}
+
+function compared(a, b) {
+  const text = (x) => x instanceof Node ? x.textContent : String(x);
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  return typeof a === "number" && typeof b === "number" ? a - b : text(a).localeCompare(text(b), "en", { numeric: true });
 }
 
 // Hears that files changed; returns a function that stops listening.

@@ -3,7 +3,7 @@ import { chart, legend } from "../chart.js";
 import { get, h, link, listen, number, problem, replace, say, select, table } from "../dom.js";
 
 const FIRST = ["reward", "outcome/cooperation", "entropy", "loss"];
-const options = { x: "iteration", smooth: 0, log: false, bands: true, metrics: null };
+const options = { x: "iteration", smooth: 0, log: false, logX: false, bands: true, metrics: null };
 
 export async function curves(place, parameters) {
   const paths = parameters.getAll("path");
@@ -30,7 +30,8 @@ export async function curves(place, parameters) {
       h("label", {}, "x", select(Object.entries(about.axes), { id: "axis", onchange: (event) => change("x", event.target.value) }, options.x)),
       h("label", {}, "smoothing", h("input", { type: "range", id: "smooth", min: 0, max: 0.3, step: 0.01, value: options.smooth,
         oninput: (event) => { smooth.textContent = `${Math.round(event.target.value * 100)}%`; change("smooth", Number(event.target.value)); } }), smooth),
-      h("label", {}, h("input", { type: "checkbox", id: "log", checked: options.log, onchange: (event) => change("log", event.target.checked) }), "log axis"),
+      h("label", {}, h("input", { type: "checkbox", id: "log", checked: options.log, onchange: (event) => change("log", event.target.checked) }), "log y"),
+      h("label", {}, h("input", { type: "checkbox", id: "log-x", checked: options.logX, onchange: (event) => change("logX", event.target.checked) }), "log x"),
       paths.length > 1 ? h("label", {}, h("input", { type: "checkbox", id: "bands", checked: options.bands,
         onchange: (event) => change("bands", event.target.checked) }), "bands over seeds") : null),
     h("details", {}, h("summary", {}, "Metrics"), h("div", { class: "bar" }, known.map((name) => h("button", {
@@ -63,7 +64,7 @@ function picture(found, charts, key, finals) {
   boxes.forEach((box, i) => { if (charts.children[i]) charts.children[i].replaceWith(box); else charts.append(box); });
   found.forEach((one, i) => {
     if (!one.curves.length) { replace(boxes[i].lastChild, h("p", { class: "note" }, "No values on this axis.")); return; }
-    chart(boxes[i].lastChild, { title: one.metric, xLabel: one.x, curves: one.curves, log: options.log, colours: colours(one.curves) });
+    chart(boxes[i].lastChild, { title: one.metric, xLabel: one.x, curves: one.curves, log: options.log, logX: options.logX, colours: colours(one.curves) });
   });
   const value = (one, name) => { const own = one.curves.find((curve) => curve.name === name); return own ? own.y.at(-1) : null; };
   replace(finals, h("h2", {}, "Last values"),
@@ -83,8 +84,8 @@ function facts(about) {
   return [
     h("p", { class: "note" }, [run.facts.status, run.facts.reason, `${number(run.rows)} rows read`,
       run.facts.cpu_seconds ? `${number(run.facts.cpu_seconds, 0)} CPU seconds` : null].filter((x) => typeof x === "string").join(", ")),
-    run.players.length ? h("p", {}, h("a", { href: link("replay", { game: run.path, players: run.path }) }, "Watch its players"),
-      " · ", h("a", { href: link("play", { game: run.path, players: run.path }) }, "Play against them")) : null,
+    h("p", {}, run.players.length || run.checkpoint ? h("a", { href: link("replay", { game: run.path, players: run.path, go: 1 }) }, "Watch its players, and why they act as they do") : null,
+      run.players.length ? [" · ", h("a", { href: link("play", { game: run.path, players: run.path }) }, "Play against them")] : null),
     typeof command === "string" ? h("div", { class: "command" }, command) : null,
   ];
 }

@@ -1,5 +1,5 @@
 // A league as a heat map; a cell opens the pairing.
-import { get, h, link, number, replace, say, table } from "../dom.js";
+import { get, h, link, number, problem, replace, say, table } from "../dom.js";
 
 export async function league(place, parameters) {
   const path = parameters.get("path") || "";
@@ -13,6 +13,8 @@ export async function league(place, parameters) {
   const chooser = Object.keys(tables).length > 1 ? h("label", { class: "field" }, "shown",
     h("select", { id: "outcome", onchange: (event) => draw(event.target.value) }, Object.keys(tables).map((name) => h("option", { value: name }, name.replaceAll("_", " "))))) : null;
   draw("reward per step");
+  const analysis = h("div", { id: "analysis" });
+  if (data.players.length > 1) get("/api/league/analysis", { path }).then((found) => replace(analysis, as_game(found)), (error) => replace(analysis, problem(error)));
   replace(place, h("h1", {}, `${data.game_settings.name}: ${data.players.length} players`),
     h("p", { class: "note" }, `${path}: ${number(data.episodes)} episodes of ${number(data.horizon)} steps, seed ${data.seed}. ` +
       "A cell says what the player of its row earns when it meets the player of its column."),
@@ -20,7 +22,22 @@ export async function league(place, parameters) {
     h("h2", {}, "How they stand"),
     h("p", { class: "note" }, "The best first by self-play less exploitation, the most that an opponent earns more than it."),
     table(["player", "self-play", "exploitation", "by", "less exploitation", "worst", "mean"], data.standings.map((row) =>
-      [row.player, row.self_play, row.exploitation, row.exploiter || "nobody", row.secured, row.worst, row.mean])));
+      [row.player, row.self_play, row.exploitation, row.exploiter || "nobody", row.secured, row.worst, row.mean])), analysis,
+    h("p", { class: "note" }, "The same on a page of its own, and in the terminal:"),
+    h("div", { class: "command" }, `comity report ${path}`), h("div", { class: "command" }, `comity analyse ${path}`));
+}
+
+function as_game(report) {
+  const { alpha_rank: rank, exploitability, ratings } = report;
+  const mixture = (own) => Object.entries(own).map(([name, share]) => share > 1 - 1e-9 ? name : `${name} ${number(share, 2)}`).join(", ");
+  return [h("h2", {}, "The league as a game"),
+    h("p", { class: "note" }, "The players are the strategies, and what they earned is the payoff. Exploitability: what the best answer among them gains against a population of one player. Alpha-rank: the share of time that a population under selection spends with it."),
+    table(["player", "exploitability", "by", "alpha-rank", "Elo"], report.players.map((name, i) => [name, exploitability.by_league[i],
+      exploitability.by_league[i] > 0 ? exploitability.exploiter[i] : "nobody", rank ? rank.distribution[i] : null, ratings ? Math.round(ratings.elo[i]) : null])),
+    h("h3", {}, "Equilibria"),
+    table(["one population", "the other", "payoffs", "true regret within"], report.equilibria.slice(0, 12).map((own) => [mixture(own.strategies.row), mixture(own.strategies.column),
+      own.payoffs.map((x) => number(x)).join(", "), own.regret_interval.map((x) => number(x)).join(" to ")])),
+    report.notes.map((note) => h("p", { class: "note" }, note))];
 }
 
 function shade(share) {

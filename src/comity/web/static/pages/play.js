@@ -20,41 +20,73 @@ export async function play(place, parameters) {
     const person = h("input", { id: "person", maxlength: 60, placeholder: "optional", value: localStorage.getItem("comity-person") || "" });
     const horizon = h("input", { id: "horizon", type: "number", min: 1, max: 1000, value: about.horizon || "" });
     const hidden = h("input", { id: "hidden", type: "checkbox" });
+    const room = h("input", { id: "room", type: "checkbox" });
+    const remember = h("input", { id: "remember", type: "checkbox" });
+    const players = [...Object.keys(about.scripted).filter((name) => name !== "memory-one"), ...about.runs, ...about.zoo];
+    const usual = new Set(candidates(about));
+    const boxes = players.map((name) => h("input", { type: "checkbox", value: name, checked: usual.has(name) }));
+    const whom = h("fieldset", { id: "whom", hidden: true }, h("legend", {}, "who it may be"),
+      h("div", { class: "bar tall" }, players.map((name, i) => h("label", {}, boxes[i], name))));
+    const guessing = () => { whom.hidden = !(hidden.checked || room.checked); };
+    hidden.addEventListener("change", guessing); room.addEventListener("change", guessing);
+    const pairs = about.seats.length === 2 && seats.length === 2;
     const button = h("button", { class: "main", id: "begin", type: "button", disabled: !index.token }, "Begin");
     button.addEventListener("click", async () => {
       leave(); button.disabled = true;
       localStorage.setItem("comity-person", person.value);
-      replace(board, h("p", { class: "note" }, "The game is being set up."));
-      const players = hidden.checked ? candidates(about) : [opponent.querySelector("select").value];
+      replace(board, h("p", { class: "note" }, room.checked ? "Somebody is being found." : "The game is being set up."));
+      const players = hidden.checked || room.checked ? boxes.filter((box) => box.checked).map((box) => box.value) : [opponent.querySelector("select").value];
       try {
-        const body = { game, players, seat: Number(seat.value), person: person.value, hidden: hidden.checked };
+        const body = { game, players, seat: Number(seat.value), person: person.value, hidden: hidden.checked,
+          room: room.checked, remember: remember.checked };
         if (Number(horizon.value)) body.horizon = Number(horizon.value);
-        leave = table_of(board, await post("/api/play", body), index);
+        leave = table_of(board, await post("/api/play", body));
         board.scrollIntoView({ block: "start" });
       } catch (error) { replace(board, problem(error)); }
       button.disabled = false;
     });
+    const command = h("div", { class: "command", id: "command" });
+    const write = () => {
+      const own = ["comity play", game, opponent.querySelector("select").value, seat.value === "0" ? "" : `--seat ${seat.value}`,
+        horizon.value && Number(horizon.value) !== about.horizon ? `--game.horizon ${horizon.value}` : "", "--save game.json"];
+      command.textContent = own.filter(Boolean).join(" ");
+    };
+    setTimeout(() => { for (const field of form.querySelectorAll("select, input")) field.addEventListener("change", write); write(); });
     return [h("p", { class: "note" }, about.about), h("div", { class: "form" }, opponent,
       h("label", {}, "your seat", seat), h("label", {}, "steps", horizon), h("label", {}, "your name", person),
-      h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess")), h("div", { class: "bar" }, button)];
+      h("label", { class: "check" }, remember, "it begins with what it remembers of me"),
+      h("label", { class: "check" }, hidden, "do not tell me who it is, I will guess"),
+      pairs ? h("label", { class: "check" }, room, "nor whether it is a person") : null), whom, h("div", { class: "bar" }, button),
+      pairs ? h("p", { class: "note" }, "Whoever asks for a game in which the other may be a person waits a few seconds. Those who wait then are paired or given a player, by the toss of a coin.") : null,
+      h("details", {}, h("summary", {}, "The same in the terminal"), command)];
   });
   return () => leave();
 }
 
 function candidates(about) {
-  const zoo = ["adalign", "loqa", "ppo"].map((word) => about.zoo.find((name) => name.includes(word))).filter(Boolean);
-  return [...Object.keys(about.scripted).filter((name) => name !== "memory-one").slice(0, 6), ...zoo];
+  const zoo = ["adalign", "ppo"].map((word) => about.zoo.find((name) => name.includes(word))).filter(Boolean);
+  const scripted = Object.keys(about.scripted), first = ["tit-for-tat", "always-defect", "greedy", "sustainable"].filter((name) => scripted.includes(name));
+  return [...(first.length ? first : scripted.slice(0, 2)), ...zoo];
 }
 
-function table_of(place, first, index) {
-  let data = first, busy = false;
+function table_of(place, first) {
+  let data = first, busy = false, left = false;
   const image = h("img", { alt: "", id: "frame" }), moves = h("div"), side = h("div"), top = h("div"), message = h("div", { role: "status" });
   replace(place, h("div", { class: "two" }, h("div", {}, top, h("div", { class: "stage" }, image), moves, message), side));
   const send = async (body) => {
     if (busy) return;
     busy = true;
-    try { data = await post(`/api/play/${data.id}`, body); replace(message); draw(); }
-    catch (error) { replace(message, problem(error)); }
+    try {
+      data = await post(`/api/play/${data.id}`, body);
+      replace(message);
+      while (data.waits && place.isConnected && !left) {
+        replace(message, h("p", { class: "note" }, "The other is thinking."));
+        await new Promise((done) => { setTimeout(done, 300); });
+        data = await get(`/api/play/${data.id}`);
+      }
+      replace(message);
+      if (!left) draw();
+    } catch (error) { replace(message, problem(error)); }
     busy = false;
   };
   const act = (action) => { if (!data.over) send({ action }); };
@@ -73,10 +105,10 @@ function table_of(place, first, index) {
     place.dataset.step = String(step);
     place.dataset.over = String(data.over);
     replace(top, h("div", { class: "score" }, data.seats.map((seat, i) => h("div", {}, h("span", {},
-      h("span", { class: "dot", style: { background: data.colours[i] } }), i === data.seat ? `you (${seat})` : data.players[i] || seat), h("b", {}, number(moment.total[i], 2)))),
+      h("span", { class: "dot", style: { background: data.colours[i] } }), i === data.seat ? `you (${seat})` : data.seats.length > 3 || data.players[i] === "?" ? seat : data.players[i]), h("b", {}, number(moment.total[i], 2)))),
       h("div", {}, h("span", {}, "step"), h("b", {}, `${step} / ${data.horizon}`))));
     replace(moves, data.over ? ending() : data.space.kind === "choice" ? buttons() : sliders());
-    replace(side, tendencies(data), history(data), past(index, data),
+    replace(side, tendencies(data), record(data), history(data),
       step && !data.over ? h("div", { class: "bar" }, h("button", { type: "button", id: "save", onclick: () => send({ save: true }) }, "Save what was played so far")) : null,
       data.saved && !data.over ? h("p", { class: "note" }, `Saved to ${data.saved}.`) : null);
     if (step) say(`step ${step}: ${data.seats.map((seat, i) => `${i === data.seat ? "you" : seat} ${moment.actions[i] ?? "waits"} ${number(moment.reward[i], 2)}`).join(", ")}`);
@@ -103,21 +135,26 @@ function table_of(place, first, index) {
     const words = !others.length ? "" : own > best + 1e-6 ? "You earned more than anybody else." : own < best - 1e-6 ? "Somebody earned more than you." : "You earned the same.";
     const who = data.players.filter((_, i) => i !== data.seat)[0];
     return h("div", { class: "panel", id: "ending" }, h("h2", {}, "The game is over"), h("p", {}, `You earned ${number(own, 2)}. ${words}`),
-      data.hidden && !data.guess ? h("div", { class: "moves" }, h("p", {}, "Who was it?"), data.candidates.map((name) =>
-        h("button", { type: "button", onclick: () => send({ guess: name }) }, name))) : null,
-      data.hidden && data.guess ? h("p", {}, data.guess === who ? `Right, it was ${who}.` : `It was ${who}, and you guessed ${data.guess}.`) : null,
-      data.saved ? h("p", { class: "note" }, "Saved to ", h("a", { href: link("played", { path: data.saved }) }, data.saved), ".") : null);
+      data.hidden && data.guess === null ? h("div", { class: "moves" }, h("p", {}, "Who was it?"), data.candidates.map((name) =>
+        h("button", { type: "button", class: "guess", onclick: () => send({ guess: name }) }, name)),
+        h("button", { type: "button", onclick: () => send({ guess: "" }) }, "I do not know")) : null,
+      data.hidden && data.guess !== null ? h("p", { id: "told" }, data.guess === who ? `Right, it was ${who}.` : data.guess ? `It was ${who}, and you guessed ${data.guess}.` : `It was ${who}.`) : null,
+      data.saved && !(data.hidden && data.guess === null) ? h("p", { class: "note" }, "Saved to ", h("a", { href: link("played", { path: data.saved }) }, data.saved), ".") : null);
   }
   draw();
-  return () => document.removeEventListener("keydown", keys);
+  return () => { left = true; document.removeEventListener("keydown", keys); };
 }
 
 function tendencies(data) {
   const known = data.tendencies.filter((one) => one.facts.length);
   if (!known.length) return null;
-  return [h("h2", {}, "What they tend to do"), known.slice(0, 8).map((one) => [h("h3", {}, data.hidden && !data.over ? one.name : `${one.name}: ${one.player}`),
-    one.facts.slice(0, 8).map((fact) => h("div", { class: "meter" }, h("span", {}, fact.name),
-      h("meter", { min: 0, max: 1, value: fact.share, "aria-label": fact.name }), h("span", {}, `${Math.round(fact.share * 100)}%`)))])];
+  return [h("h2", {}, "What they tend to do"), known.slice(0, 8).map((one) => [h("h3", {}, one.player === "?" ? one.name : `${one.name}: ${one.player}`),
+    one.facts.slice(0, 8).map((fact) => meter(fact))])];
+}
+
+function meter(fact) {
+  return h("div", { class: "meter" }, h("span", {}, fact.name),
+    h("meter", { min: 0, max: 1, value: fact.share, "aria-label": fact.name }), h("span", {}, `${Math.round(fact.share * 100)}%`));
 }
 
 function history(data) {
@@ -134,13 +171,13 @@ function tint(colour, reward) {
   return `rgb(${rgb.map((c) => Math.round(255 + share * (c - 255))).join(",")})`;
 }
 
-function past(index, data) {
-  const me = data.players[data.seat], others = data.players.filter((_, i) => i !== data.seat);
-  const plays = index.entries.filter((entry) => entry.kind === "play" && entry.game === data.game && entry.over
-    && entry.players[entry.seat] === me && !data.hidden && entry.players.some((name) => others.includes(name)));
-  if (!plays.length) return null;
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-  return h("p", { class: "note" }, `${me} played this ${plays.length} time${plays.length > 1 ? "s" : ""} before against them and earned ${number(mean(plays.map((entry) => entry.total[entry.seat])), 2)} on average.`);
+function record(data) {
+  const known = data.record;
+  if (!known) return data.remembers ? h("p", { class: "note" }, "It remembers your last game.") : null;
+  const who = data.players.find((_, i) => i !== data.seat);
+  return [h("h2", {}, "Before"), h("p", { class: "note" }, `${data.players[data.seat]} met ${who} in ${known.games} ${known.games > 1 ? "games" : "game"} and earned ${number(known.own, 2)} a game; it earned ${number(known.other, 2)}.`,
+    data.remembers ? " It remembers the last one." : ""),
+    known.facts.slice(0, 6).map((fact) => meter(fact))];
 }
 
 export async function played(place, parameters) {

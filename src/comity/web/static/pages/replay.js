@@ -1,6 +1,7 @@
 // Replays: play, pause, step, speed, scrub; who did and earned what; export.
 import { get, h, number, post, problem, replace, say, select } from "../dom.js";
 import { gameNames, needsToken, playerField, withGame } from "./choosing.js";
+import { why } from "./why.js";
 
 export async function replay(place, parameters) {
   const [games, index] = await Promise.all([gameNames(), get("/api/index")]);
@@ -47,6 +48,8 @@ export function show(place, data) {
   const count = h("output", { id: "count" });
   const toggle = h("button", { type: "button", id: "toggle", class: "main" }, "Play");
   const speed = select([["0.5", "0.5×"], ["1", "1×"], ["2", "2×"], ["4", "4×"], ["8", "8×"]], { id: "speed", "aria-label": "speed" }, "1");
+  const reasons = h("div", { id: "why" });
+  const tell = data.id ? why(reasons, data) : () => {};
   const now_table = h("div", { class: "scroll" }), steps = h("tbody");
   const frame = (number) => `/api/replays/${data.id}/frames/${number}`;
   const rows = data.moments.slice(1).map((moment) => h("tr", { onclick: () => { pause(); go(moment.step); } },
@@ -67,6 +70,7 @@ export function show(place, data) {
         h("td", {}, h("span", { class: "dot", style: { background: data.colours[i] } }), seat), h("td", { class: "path" }, data.players[i]),
         h("td", {}, now ? moment.actions[i] ?? "waits" : ""), h("td", { class: "number" }, now ? signed(moment.reward[i]) : ""),
         h("td", { class: "number" }, number(moment.total[i], 2)))))));
+    tell(now);
     rows.forEach((row, i) => row.classList.toggle("now", i + 1 === now));
     if (rows[now - 1]) { const box = steps.closest(".tall"); box.scrollTop = rows[now - 1].offsetTop - box.clientHeight / 2; }
   }
@@ -97,9 +101,10 @@ export function show(place, data) {
         scrub, count, speed),
       h("p", { class: "note" }, "Space plays and pauses, the arrow keys step."),
       h("p", {}, "Save as ", ["gif", "webp", "html"].map((kind, i) => [i ? " · " : "",
-        h("a", { href: `/api/replays/${data.id}/export?format=${kind}`, download: `replay.${kind}`, id: `export-${kind}` }, kind === "html" ? "a page" : kind.toUpperCase())]))),
-    h("div", {}, now_table, h("h2", {}, "Step by step"), h("div", { class: "tall scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { class: "number" }, "step"), data.seats.map((seat) => [h("th", {}, seat), h("th", { class: "number" }, wide ? "" : "reward")]))), steps)))));
+        h("a", { href: `/api/replays/${data.id}/export?format=${kind}`, download: `replay.${kind}`, id: `export-${kind}` }, kind === "html" ? "a page" : kind.toUpperCase())])),
+      h("h2", {}, "Step by step"), h("div", { class: "tall scroll" }, h("table", {},
+        h("thead", {}, h("tr", {}, h("th", { class: "number" }, "step"), data.seats.map((seat) => [h("th", {}, seat), h("th", { class: "number" }, wide ? "" : "reward")]))), steps))),
+    h("div", {}, now_table, reasons)));
   go(0);
   say(`A replay of ${last} steps.`);
   return () => { pause(); document.removeEventListener("keydown", keys); };

@@ -26,7 +26,7 @@ export async function runs(place) {
 
 function page(data, draw) {
   const of = (kind) => data.entries.filter((entry) => entry.kind === kind);
-  const found = of("run"), leagues = of("league"), plays = of("play"), sweeps = of("sweep");
+  const found = of("run"), leagues = of("league"), plays = of("play"), sweeps = of("sweep"), populations = of("population");
   if (!data.entries.length) {
     return h("p", {}, "Nothing is here yet. ", h("code", {}, "comity train prisoners-dilemma adalign"),
       " trains something, or begin on the page ", h("a", { href: "#/build" }, "Build"), ".");
@@ -35,6 +35,9 @@ function page(data, draw) {
     leagues.length ? [h("h2", {}, "Leagues"), h("div", { class: "cards" }, leagues.map((entry) =>
       h("a", { class: "card", href: link("league", { path: entry.path }) }, h("b", {}, entry.path),
         h("span", {}, `${entry.game}, ${entry.players.length} players, ${ago(entry.changed)}`))))] : null,
+    populations.length ? [h("h2", {}, "Populations"), h("div", { class: "cards" }, populations.map((entry) =>
+      h("a", { class: "card", href: link("population", { path: entry.path }) }, h("b", {}, entry.path),
+        h("span", {}, `${number(entry.generations)} generations, ${number(entry.members)} members, ${ago(entry.changed)}`))))] : null,
     found.length ? [h("h2", {}, `Runs (${found.length})`), runTable(found, draw)] : null,
     sweeps.length ? [h("h2", {}, "Sweeps"), h("div", { class: "cards" }, sweeps.map((entry) => sweepCard(entry, found)))] : null,
     plays.length ? [h("h2", {}, "Games that people played"), h("div", { class: "cards" }, plays.map((entry) =>

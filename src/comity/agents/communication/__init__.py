@@ -1,0 +1,1 @@
+"""Teams whose seats talk before they act."""

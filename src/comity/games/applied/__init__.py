@@ -1,0 +1,1 @@
+"""Applied games: markets, resources and roads, each with an answer that is known."""

@@ -1,0 +1,1 @@
+"""Auctions as games: private values, and bids that agents choose."""
