@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ def main() -> None:
             make_run(large / "run", 1_000_000, 0)
             found["large_run_megabytes"] = round((large / "run" / "metrics.jsonl").stat().st_size / 1e6)
         live.mkdir()
-        measures = {
+        measures: dict[str, Callable[[], Any]] = {
             "first_page": lambda: pages(many, "", "tbody tr"),
             "large_run": lambda: pages(large, "#/curves?path=run", ".chart canvas"),
             "sockets": lambda: sockets(many),

@@ -77,7 +77,7 @@ def main() -> None:
             print(f"{name}: {error}", flush=True)
             failed += 1
             continue
-        (PLACE / f"{name}.ipynb").write_text(nbformat.writes(clean(notebook)) + "\n", encoding="utf-8")
+        (PLACE / f"{name}.ipynb").write_text(str(nbformat.writes(clean(notebook))) + "\n", encoding="utf-8")  # type: ignore[no-untyped-call]
         print(f"{name}: {sum(len(own.get('outputs', ())) for own in notebook.cells)} outputs", flush=True)
     sys.exit(1 if failed else 0)
 

@@ -42,7 +42,13 @@ FAMILIES = {
     "fish-war": "fish-war",
     "routing": "routing",
 }
-FEW_NEW = {"cournot", "fish-war", "routing"}  # like the matrix and the probes to all but their own players
+FEW_NEW = {
+    "cournot",
+    "fish-war",
+    "routing",
+    "signalling",
+    "auction",
+}  # like the matrix and the probes to all but their own players
 REWARD = "tests.games.test_shaping:as_it_was"
 OTHER_REWARD = "tests.games.test_shaping:twice_and_what_was_seen"
 HARVESTERS = {"proximal-adalign", *SCRIPTED["commons-harvest"].rows()}  # who is tried in that family
@@ -115,10 +121,12 @@ OFF_POLICY = {
     "jal": 2, "maac": 2,
 }  # fmt: skip
 JOINT_ACTIONS = {"coma": 2, "central-pg": 1}
+ACTORS = dict.fromkeys(("ddpg", "td3", "sac", "maddpg", "matd3", "masac"), 1)  # they share all but targets
 MOST_FAMILIES = {
     **OFF_POLICY,
     **TALKING,
     **JOINT_ACTIONS,
+    **ACTORS,
     **dict.fromkeys(SLOW_TO_COMPILE, 1),
     **dict.fromkeys(LIKE_PPO, 2),
     "adalign": 3,
@@ -180,6 +188,8 @@ def shows_something_new(name: str, kind: str) -> bool:
     """Whether a learner with a network is tried each time; the other pairs are slow tests."""
     if kind == "gtrxl":  # slow to compile, and a torso like the others
         return name == "ppo"
+    if name in ACTORS:
+        return (name, kind) == ("masac", "gru")
     return name in ("ppo", "adalign", "loqa") or (kind == "gru" and name not in SETTINGS_OF_PPO)
 
 
@@ -200,7 +210,9 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
         settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
     if name in JOINT_ACTIONS and kind == "tabular":  # what a critic of joint actions sees is no one choice
         settings = {"network": kind, "critic.network": "mlp", "critic.network.width": 8}
-    if critics:
+    if name in ACTORS and kind == "tabular":  # no table has a row for every action of everybody
+        settings |= {"critic.network": "mlp", "critic.network.width": 8}
+    if critics and name not in ACTORS:
         settings[f"{prefix}critic.shared"] = kind == "gru" and name not in NEVER_SHARED
     agent = make_agent(name, **settings)
     check_agent(agent, make_game("public-goods", players=3, horizon=4), seats=(0, 1))
@@ -209,8 +221,14 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
 DISCRETE_ONLY = {"loqa", "lola-dice", "pola", *OFF_POLICY, *JOINT_ACTIONS}
 
 
+CONTINUOUS = [name for name in NEURAL if name not in DISCRETE_ONLY]
+LIKE_OTHERS = {"ddpg", "maddpg", "matd3"}  # TD3, SAC and MASAC have all of their parts
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in NEURAL if name not in DISCRETE_ONLY])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LIKE_OTHERS else n for n in CONTINUOUS]
+)
 def test_learner_with_continuous_actions(name: str) -> None:
     check_agent(AGENTS.load(name)(), make_game("probe-target"))
 

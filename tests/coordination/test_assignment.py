@@ -2,6 +2,7 @@
 answers."""
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,11 +164,11 @@ def test_every_mechanism_keeps_the_contract(name):
     table = np.array([[3.0], [2.0], [1.0]]) * (
         np.ones(2) if name == "double-auction" else np.array([1.0, 2.0])
     )
-    demand = "additive" if "price" in name or name == "proportional-response" else "unit"
+    demand: Any = "additive" if "price" in name or name == "proportional-response" else "unit"
     market, mechanism = make_market(table, demand=demand), make_mechanism(name)
     first, second = mechanism(market), mechanism(market)
     for a, b in zip(first, second, strict=True):
-        assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+        assert np.array_equal(a, np.asarray(b)) if isinstance(a, np.ndarray) else a == b
     assert (first.shares.sum(axis=0) <= 1 + 1e-9).all()
     assert (first.shares >= 0).all()
     assert (first.payments[~first.shares.any(axis=1)] == 0).all()

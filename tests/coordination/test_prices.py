@@ -31,8 +31,8 @@ def test_one_item_by_hand():
     dear = make_market([[10.0], [7.0], [3.0]], costs=[8.0])
     for rule in (SecondPrice(), VCG()):
         assert rule(dear).payments.tolist() == [8, 0, 0]
-    for rule in (FirstPrice(), SecondPrice(), VCG()):
-        assert not rule(make_market([[10.0], [7.0]], costs=[11.0])).shares.any()
+    for any_rule in (FirstPrice(), SecondPrice(), VCG()):
+        assert not any_rule(make_market([[10.0], [7.0]], costs=[11.0])).shares.any()
 
 
 def test_equal_bids_are_drawn_by_lot_and_the_lot_is_seeded():

@@ -88,7 +88,7 @@ def test_edit_distance_and_the_end_of_a_message():
     assert edit_distance((), (5, 5)) == 2
     assert edit_distance((1, 2, 3, 4), (1, 3, 4, 5)) == 2
     meanings = np.array([[0], [1], [1]])
-    noise = np.array([[3, 9, 7], [4, 9, 1], [4, 9, 2]])  # nothing after the end, 9, counts
+    noise = np.array([[3, 9, 7], [4, 9, 7], [4, 9, 2]])  # nothing after the end, 9, counts
     assert topographic_similarity(meanings, noise, end=9) == pytest.approx(1.0)
     assert topographic_similarity(meanings, noise) < 1.0
     assert topographic_similarity(meanings, np.zeros((3, 2), int)) == 0.0

@@ -1,5 +1,7 @@
 """Why players did what they did: numbers as an update would use them."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,10 +23,10 @@ def learner(name: str, **settings: object) -> Learner:
     return Learner(agent, agent.init(jax.random.key(0), GAME.spec, (0, 1)), (0, 1))
 
 
-def played(own: Learner, **options: bool):  # type: ignore[no-untyped-def]
+def played(own: Learner) -> Any:
     params = own.agent.behaviour(own.state, jnp.float32(1.0))
     players = tuple(Player(own.agent, params, GAME.spec, seat) for seat in (0, 1))
-    return replay(GAME, players, seed=3, record=True, **options)
+    return replay(GAME, players, seed=3, record=True)
 
 
 def test_a_replay_is_the_same_whether_recorded_or_not() -> None:
@@ -56,7 +58,7 @@ def test_advantages_without_a_critic_that_knows_anything_are_by_hand() -> None:
     zero = jax.tree.map(jnp.zeros_like, own.state.critic)
     own = own._replace(state=own.state._replace(critic=zero))
     found = played(own)
-    known = reasons(GAME.seats, found.played, {0: ("run", own), 1: ("run", own)})
+    known: Any = reasons(GAME.seats, found.played, {0: ("run", own), 1: ("run", own)})
     for seat in (0, 1):
         earned = [moment.reward[seat] for moment in found.moments[1:]]
         expected = [sum(0.5**k * r for k, r in enumerate(earned[t:])) for t in range(6)]
@@ -69,8 +71,9 @@ def test_advantages_without_a_critic_that_knows_anything_are_by_hand() -> None:
 def test_the_term_is_what_the_update_adds(name: str) -> None:
     own = learner(name, **SMALL)
     found = played(own)
-    known = reasons(GAME.seats, found.played, {0: ("run", own), 1: ("run", own)})
-    agent, batch = own.agent, team_batch(found.played, (0, 1))
+    known: Any = reasons(GAME.seats, found.played, {0: ("run", own), 1: ("run", own)})
+    agent: Any = own.agent
+    batch = team_batch(found.played, (0, 1))
     read = agent.opponent_values.read(agent.learner, own.state, batch)
     values = agent.learner.values(own.state.critic, own.state.policy, read)
     shaped = agent.shaped_advantages(own.state, batch, read, values).advantage

@@ -11,8 +11,9 @@ import pytest
 from jaxtyping import Array
 
 from comity.core import free_memory
-from comity.core.batch import TeamBatch
+from comity.core.batch import TeamBatch, Trajectory
 from comity.core.errors import ComityError
+from comity.core.game import TimeStep
 from comity.core.settings import build
 from comity.core.spaces import Box
 from comity.learn.replay import ReplayState, UniformReplay
@@ -51,6 +52,19 @@ def rollout(first: int, length: int = LENGTH, games: int = GAMES, episode: int =
         everyone=None,
         seats=SEATS,
     )
+
+
+def with_other_seats(batch: TeamBatch) -> TeamBatch:
+    """The same rollout with what five seats saw and did: a number of the step, the seat and the game."""
+    time = np.asarray(batch.reward[:, 0]).astype(int) // 100
+    number = [jnp.asarray(time * 100 + seat * 10) + jnp.arange(GAMES)[None] for seat in range(5)]
+    yes, nothing = jnp.ones_like(batch.alive[:, 0]), ((),) * 5
+    step = TimeStep(tuple(x + 100 for x in number), (), ~yes, batch.truncated[:, 0], (yes,) * 5)
+    everyone = Trajectory(
+        tuple(number), (yes,) * 5, tuple(x % 7 for x in number), nothing, nothing, step, nothing, (), (),
+        batch.age,
+    )  # fmt: skip
+    return batch.replace(everyone=everyone, obs=batch.obs[0], next_obs=batch.next_obs[0])
 
 
 def filled(memory: UniformReplay, rollouts: int, games: int = GAMES) -> ReplayState:
@@ -107,6 +121,24 @@ def test_every_step_is_drawn_equally_often() -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 34.5  # chi-squared, 13 degrees of freedom, p = 0.001
     # Both seats are of the same step in the same game.
     np.testing.assert_array_equal(batch.reward[0, 1] - batch.reward[0, 0], 30.0)
+
+
+def test_what_other_seats_saw_and_did_is_of_the_same_step() -> None:
+    memory = UniformReplay(capacity=8 * GAMES, batch=64, length=2, learning_starts=0, joint=True)
+    state = memory.init(jax.eval_shape(lambda: with_other_seats(rollout(0))))
+    for number in range(4):
+        state = memory.add(state, with_other_seats(rollout(number * LENGTH)))
+    batch = memory.sample(state, jax.random.key(0))
+    step = np.asarray(batch.reward[:, 0]) - 10 * SEATS[0]
+    for seat in range(5):
+        number = step + 10 * seat
+        np.testing.assert_array_equal(batch.joint.obs[seat], number)
+        np.testing.assert_array_equal(batch.joint.step.obs[seat], number + 100)
+        np.testing.assert_array_equal(batch.joint.action[seat], number % 7)
+        assert bool(batch.joint.alive[seat][0].all())
+    without = UniformReplay(capacity=8 * GAMES, batch=4, learning_starts=0)
+    with pytest.raises(ComityError, match=r"memory\.joint"):
+        _ = without.sample(filled(without, 2), jax.random.key(0)).joint
 
 
 @pytest.mark.parametrize("rollouts", [2, 3, 4, 5, 6, 9])

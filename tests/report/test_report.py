@@ -58,7 +58,7 @@ class Loads(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ("meta", "br", "img", "input"):
             self.open.append(tag)
-        if tag in ("script", "link", "iframe", "object", "embed", "img"):
+        if tag in ("script", "link", "iframe", "object", "embed"):
             self.found.append(tag)
         for name, value in attrs:
             inside = (value or "").startswith(("#", "data:"))
@@ -170,7 +170,7 @@ def test_numbers_can_be_read_on_dark_cells() -> None:
 
 def test_text_is_escaped() -> None:
     parts = [html.code("<script>"), html.cards({"<script>": "1"}), html.table(["<script>"], [["<script>"]])]
-    assert "<script" not in html.page("<script>", "<script>", parts)
+    assert "<script" not in html.page("<script>", "<script>", parts).replace(f"<script>{SORT}</script>", "")
 
 
 def test_players_of_compared_runs_meet(

@@ -39,6 +39,8 @@ def small(name: str, tunable: tuple[str, ...] = (), **settings: Any) -> Experime
     if prefix or hasattr(default, "network"):
         kind = "mlp" if name == "dial" else "tabular"  # it reads what is heard beside what is seen
         settings = {f"{prefix}network": kind, **settings}
+    if getattr(getattr(default, "critic", None), "central", False):  # it reads more than a table can
+        settings = {"critic.network": "mlp", **settings}
     agent = make_agent(name, **settings)
     return make_experiment(game, agent, iterations=2, batch=BATCH.get(name, 4), chunk=2, tunable=tunable)
 

@@ -351,7 +351,8 @@ def test_a_training_is_started_and_cancelled(page: Any, root: Path) -> None:
     page.click("#start")
     page.wait_for_selector("[data-job=running] .cancel")
     deadline = time.monotonic() + 60
-    while not (root / "long" / "metrics.jsonl").exists() and time.monotonic() < deadline:
+    metrics = root / "long" / "metrics.jsonl"
+    while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.2)
     page.click("[data-job=running] .cancel")
     page.wait_for_selector("[data-job=cancelled]")

@@ -54,7 +54,7 @@ class NoJob(Job):
     """Takes the place of a process: no request made at random trains anything."""
 
     def __init__(self, *arguments: Any) -> None:
-        self.name = "job"
+        self.name, self.cancelled = "job", False
 
     @property
     def code(self) -> int:

@@ -92,7 +92,7 @@ def whole_game(client: TestClient, actions: list[int], **more: Any) -> dict[str,
     found = post(client, "/api/play", **DILEMMA, **{"players": ["tit-for-tat"], "person": "Ada", **more})
     for action in actions:
         found = post(client, f"/api/play/{found['id']}", action=action)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def test_an_opponent_remembers_a_person_if_asked_to(people: TestClient) -> None:

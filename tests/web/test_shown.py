@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from comity.training.populations.lineage import Individual, Lineage
 from comity.web.app import make_app
 from comity.web.catalogue import Catalogue
 from comity.web.curves import downsample
 from comity.web.live import Live, files_signature
 from comity.web.places import Root
-from comity.web.population import best_line
+from comity.web.population import best_line, read_population
 from comity.web.replies import Threads
-from comity.web.rows import LARGE, RowReader, last_row
+from comity.web.rows import LARGE, RowReader, as_columns, last_row, parsed
 from comity.web.shown import sources
 from tests.web.folder import NASTY, make_run, row
 
@@ -116,6 +117,20 @@ def test_a_population_has_parents_and_the_line_of_the_fittest(client: TestClient
     (root / "damaged.json").unlink()
 
 
+def test_a_lineage_is_read_as_populations_write_it() -> None:
+    first = tuple(Individual(f"generation-000/member-{i}", None, {"rate": 0.1 * i}, i / 10) for i in range(3))
+    second = tuple(
+        Individual(f"generation-001/member-{i}", first[2].name, {"rate": 0.3}, -i) for i in range(3)
+    )
+    lineage = Lineage((first, second, (Individual("generation-002/member-0", second[0].name, {}),)), "reward")
+    found = read_population(json.loads(json.dumps(lineage.to_data())), "pbt", {"pbt/generation-000/member-2"})
+    assert found is not None
+    assert found["line"] == [own.name for own in lineage.ancestors(lineage.best.name)]
+    assert found["measure"] == "reward"
+    assert [own["run"] for own in found["members"]].count("pbt/generation-000/member-2") == 1
+    assert found["members"][-1]["fitness"] is None
+
+
 def test_a_lineage_in_a_ring_ends() -> None:
     ring = [{"name": "a", "parent": "b", "fitness": 1.0, "generation": 0},
             {"name": "b", "parent": "a", "fitness": 2.0, "generation": 0}]  # fmt: skip
@@ -147,6 +162,19 @@ def test_rows_that_are_added_are_read_and_half_lines_wait(tmp_path: Path) -> Non
     assert last_row(path) == {}
 
 
+def test_lines_that_are_read_at_once_are_those_that_are_read_alone() -> None:
+    good = [row(i).encode() for i in range(1, 4)]
+    assert [own["iteration"] for own in parsed(good)] == [1, 2, 3]
+    tricky = [b'{"iteration": 4}, {"iteration": 5}', b'{"iteration": 6', b'"x": 1}', b"", b"]", b"[", b"7"]
+    assert [own["iteration"] for own in parsed([*good, *tricky])] == [1, 2, 3]
+    split = [b'{"iteration": 6, "a": [1', b"2]}"]  # two lines that together are one object
+    assert parsed(split) == []
+    huge = as_columns(
+        parsed([b'{"iteration": 1, "a": 1' + b"0" * 400 + b"}", b'{"iteration": 2, "a": true}'])
+    )
+    assert np.isnan(huge["a"]).all()
+
+
 def test_nan_becomes_null_in_replies(client: TestClient, root: Path) -> None:
     folder = make_run(root / "nan", rows=1)
     (folder / "metrics.jsonl").write_text('{"iteration": 1, "reward": Infinity, "entropy": NaN}\n' + row(2))
@@ -160,9 +188,9 @@ def test_a_large_file_is_read_by_samples_in_order(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     count = LARGE // len(row(100_000)) + 50_000
     path.write_text("".join(row(i) for i in range(1, count + 1)))
-    started = time.perf_counter()
+    started = time.process_time()  # the machine may have other work
     found = RowReader().columns(path)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 1.5
     iterations = found["iteration"]
     assert 15_000 < iterations.size <= 20_010
     assert (iterations[0], iterations[-1]) == (1, count)
@@ -174,9 +202,9 @@ def test_a_folder_of_500_runs_is_listed_in_a_second(tmp_path: Path) -> None:
     for i in range(500):
         make_run(tmp_path / f"kind-{i // 10}" / f"seed-{i % 10}", rows=3)
     with TestClient(make_app(tmp_path, "t", ["testserver"])) as client:
-        started = time.perf_counter()
+        started = time.process_time()
         found = client.get("/api/index").json()["entries"]
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 0.8
     assert len(found) == 500
 
 

@@ -80,6 +80,12 @@ AGENTS = Registry(
             "comity.agents.on_policy.central_pg:CentralPolicyGradient",
             "a team whose seats climb the value of the joint action",
         ),
+        "ddpg": Row("comity.agents.off_policy.ddpg:DDPG", "deterministic policy gradient, from a replay"),
+        "td3": Row("comity.agents.off_policy.td3:TD3", "DDPG with twin critics, delay and smoothing"),
+        "sac": Row("comity.agents.off_policy.sac:SAC", "soft actor-critic: paid for entropy, from a replay"),
+        "maddpg": Row("comity.agents.off_policy.maddpg:MADDPG", "DDPG whose critics read all seats' actions"),
+        "matd3": Row("comity.agents.off_policy.matd3:MATD3", "TD3 whose critics read all seats' actions"),
+        "masac": Row("comity.agents.off_policy.masac:MASAC", "SAC whose critics read all seats' actions"),
     },
     "comity.agents",
 )

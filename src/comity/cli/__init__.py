@@ -15,6 +15,7 @@ COMMANDS = {
     "replay": ("comity.cli.replay", "one episode as an animation, a sheet of frames or a page"),
     "watch": ("comity.cli.watch", "one episode in the terminal"),
     "episodes": ("comity.cli.episodes", "of what kinds episodes are, and who helps or harms whom"),
+    "schelling": ("comity.cli.schelling", "what cooperating and defecting pay by how many cooperate"),
     "play": ("comity.cli.play", "play yourself, in the terminal, among players"),
     "ui": ("comity.cli.ui", "runs, leagues, replays and games with people, in a browser"),
     "reproduce": ("comity.cli.reproduce", "published results beside Comity's own"),

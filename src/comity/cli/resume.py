@@ -11,14 +11,22 @@ import tyro
 from comity.cli.parser import parse_arguments
 from comity.cli.train_settings import trust_named
 from comity.core.errors import require
-from comity.training.executors.registry import make_executor
+from comity.training.executors.registry import make_executor, with_address
 from comity.training.folder import RunFolder
 from comity.training.options import Options
 from comity.training.sharding import make_devices
 
 
+@dataclass(kw_only=True)
+class Where:
+    """Where a run goes on."""
+
+    executor: str = "auto"  # where runs train, as for comity train
+    address: str | None = None  # of a Ray cluster, with --executor ray
+
+
 @dataclass
-class Resume:
+class Resume(Where):
     """Goes on with a run."""
 
     folder: tyro.conf.Positional[Path]  # the run folder, or a folder of such, as --seeds makes one
@@ -31,7 +39,6 @@ class Resume:
     hooks: tuple[str, ...] | None = None  # further hooks: NAME or MODULE:CLASS; by default as before
     devices: int | None = None  # devices that share the games of a run; by default as before
     minutes: float | None = None  # stop after this time, with all saved; by default at the end
-    executor: str = "auto"  # where runs train, as for comity train; ray,address=HOST:PORT with an address
     json: bool = False  # print one JSON object at the end, and no progress bar
 
 
@@ -42,7 +49,7 @@ def resume(arguments: list[str]) -> tuple[list[tuple[RunFolder, Options]], Resum
     names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "devices", "minutes")
     changes: dict[str, Any] = {name: getattr(settings, name) for name in names}
     trust_named((*(settings.hooks or ()), settings.executor))
-    make_executor(settings.executor).check()
+    make_executor(with_address(settings.executor, settings.address)).check()
     given = {name: value for name, value in changes.items() if value is not None}
     options = [dataclasses.replace(Options.of(folder), **given) for folder in folders]
     make_devices(max(own.devices for own in options))

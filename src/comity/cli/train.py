@@ -54,7 +54,7 @@ def run(name: str, arguments: list[str]) -> int:
         found, settings = resume(arguments[1:])
         jobs = [Job(folder.experiment(), folder, own) for folder, own in found]
         if len(jobs) == 1:
-            return train_one(jobs[0], settings.executor, settings.json)
+            return train_one(jobs[0], with_address(settings.executor, settings.address), settings.json)
         return train_again(jobs, settings)
     if len(names) == 1 and not is_recipe(names[0]) and {"-h", "--help"} & set(arguments):
         return help_for_game(names[0])
@@ -142,7 +142,7 @@ def train_again(jobs: list[Job], settings: Any) -> int:
             progress.update(job.name, iteration, metrics, job.experiment.iterations)
 
         try:
-            executor = make_executor(settings.executor, len(jobs))
+            executor = make_executor(with_address(settings.executor, settings.address), len(jobs))
             runs = executor.run(jobs, report)
         except KeyboardInterrupt:
             again = shlex.join(["comity", "train", "--resume", str(settings.folder)])

@@ -103,7 +103,10 @@ class TeamBatch(eqx.Module):
     def joint(self) -> Trajectory:
         """What all seats did, the team's and the others'."""
         if self.everyone is None:
-            raise ComityError("This memory keeps only what the team itself saw: use an on-policy memory.")
+            raise ComityError(
+                "This memory keeps only what the team itself saw: set memory.joint to true, or use an "
+                "on-policy memory."
+            )
         return self.everyone
 
     def replace(self, **changes: Any) -> "TeamBatch":

@@ -87,11 +87,12 @@ def reasons(
         learner = learners[members[0]][1]
         known |= explain(learner, tuple(members), played)
     found = []
-    for i, seat in enumerate(seats):
-        chances = probabilities_of(seat, played.extras[i])
+    for i, place in enumerate(seats):
+        chances = probabilities_of(place, played.extras[i])
         about = known.get(i)
         if about is None:
             found.append(Reasons(chances))
         else:
-            found.append(Reasons(chances, about.value, about.own, about.others, about.past, about.advantage))
+            value, own_advantage, others, past, advantage = map(np.asarray, about)
+            found.append(Reasons(chances, value, own_advantage, others, past, advantage))
     return found

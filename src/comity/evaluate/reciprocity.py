@@ -128,7 +128,7 @@ def _chain(
     accident: int | None = None,
 ) -> Float[np.ndarray, "round outcome"]:
     """How likely each outcome is in each round; both players' P(C) are functions of the first one's state."""
-    weight = np.zeros(len(table.states))
+    weight: np.ndarray = np.zeros(len(table.states))
     weight[0] = 1.0
     played = []
     for time in range(rounds):

@@ -29,20 +29,20 @@ class Standing(NamedTuple):
 def best_first(league: League) -> League:
     """The same league with its players in the order of their standings."""
     order = [league.players.index(row.player) for row in standings(league)]
-    both = np.ix_(order, order)
+    rows, columns = np.ix_(order, order)
 
-    def sorted_table(table: np.ndarray | None) -> np.ndarray | None:
-        return None if table is None else table[(..., *both)]
+    def sorted_table(table: np.ndarray) -> np.ndarray:
+        return table[..., rows, columns]
 
     return replace(
         league,
         players=tuple(league.players[i] for i in order),
-        samples=None if league.samples is None else league.samples[both],
-        outcomes={
-            name: Outcome(*(found_table[(..., *both)] for found_table in found))
-            for name, found in league.outcomes.items()
-        },
-        **{name: sorted_table(getattr(league, name)) for name in ("mean", "low", "high", "by_seat")},
+        mean=sorted_table(league.mean),
+        low=sorted_table(league.low),
+        high=sorted_table(league.high),
+        by_seat=None if league.by_seat is None else sorted_table(league.by_seat),
+        samples=None if league.samples is None else league.samples[rows, columns],
+        outcomes={name: Outcome(*map(sorted_table, found)) for name, found in league.outcomes.items()},
     )
 
 

@@ -126,6 +126,14 @@ TRANSFORMS = Registry(
         "shaped-reward": Row(
             "comity.games.transforms.shaped_reward:ShapedReward", "rewards by a function of one's own"
         ),
+        "inequity-aversion": Row(
+            "comity.games.transforms.inequity_aversion:InequityAversion",
+            "what others have more, or less, hurts",
+        ),
+        "social-value": Row(
+            "comity.games.transforms.social_value:SocialValue",
+            "seats want a share for others: selfish to altruistic",
+        ),
         "time-limit": Row(
             "comity.games.transforms.time_limit:TimeLimit", "episodes cut off after a number of steps"
         ),

@@ -1,6 +1,6 @@
 """What replays have in common: steps in a ring on the device, and sequences that are taken from it."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
-from comity.core.batch import Drawn, TeamBatch
+from comity.core.batch import Drawn, TeamBatch, Trajectory
 from comity.core.errors import require
 from comity.core.free_memory import refuse_what_does_not_fit
+from comity.core.game import TimeStep
 from comity.core.memory import Memory
 
 # What a step is made of; memories, extras and the joint trajectory are those of the policy that played then.
@@ -18,7 +19,17 @@ KEPT = (
     "obs", "next_obs", "action", "reward", "terminated", "truncated", "resets", "alive", "acts", "next_acts",
 )  # fmt: skip
 STATES = ("state", "next_state")
-OF_GAMES = (*STATES, "age")  # without an axis of seats
+OF_GAMES = (*STATES, "age", "others")  # without an axis of seats
+
+
+class OtherSeats(NamedTuple):
+    """What the seats outside of the team saw and did, in their order, leaves [time, game, ...]."""
+
+    obs: tuple[PyTree, ...]
+    next_obs: tuple[PyTree, ...]
+    action: tuple[PyTree, ...]
+    alive: tuple[Array, ...]
+    terminated: Array  # of the game
 
 
 class ReplayState(eqx.Module):
@@ -56,6 +67,7 @@ class Replay(Memory):
     updates: int = 1  # updates that follow each rollout
     learning_starts: int = 1_000  # steps of a game before the first update
     states: bool = False  # whether the game's state is kept too, for critics and mixers that read it
+    joint: bool = False  # whether what other teams saw and did is kept too, for critics that read it
     starts: Literal["anywhere", "episodes"] = "anywhere"  # where sequences begin
 
     def __check_init__(self) -> None:
@@ -117,6 +129,7 @@ class Replay(Memory):
             for name, value in ring.steps.items()
         }
         age = found.pop("age")[0]
+        others = found.pop("others", None)
         found["alive"] = found["alive"] & self._same_episode(found["resets"])
         # What goes on elsewhere was cut: the value of the true successor stands for it.
         cut = jnp.concatenate([found["resets"][1:], jnp.zeros_like(found["resets"][:1])])
@@ -124,7 +137,8 @@ class Replay(Memory):
         nothing: dict[str, Any] = {
             name: () for name in ("extras", "bootstrap", "carry", *STATES) if name not in found
         }
-        return TeamBatch(**found, **nothing, age=age, everyone=None, seats=ring.seats, drawn=drawn)
+        batch = TeamBatch(**found, **nothing, age=age, everyone=None, seats=ring.seats, drawn=drawn)
+        return batch if others is None else batch.replace(everyone=_everyone(batch, others))
 
     def ring_ready(self, ring: ReplayState) -> Bool[Array, ""]:
         """Whether there are enough steps, and a whole sequence."""
@@ -146,12 +160,45 @@ class Replay(Memory):
         resets = batch.resets.at[0].set(batch.resets[0] | begins)
         ages = _ages(batch.resets[:, 0].at[0].set(False), batch.age)
         kept = {name: _without_keys(value) if name in STATES else value for name, value in kept.items()}
+        if self.joint:
+            kept["others"] = _other_seats(batch)
         return {**kept, "resets": resets, "age": ages}
 
 
 def _without_keys(state: PyTree) -> PyTree:
     """A game's state without the random keys in it, which no critic reads (`as_numbers`)."""
     return jax.tree.map(lambda x: None if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x, state)
+
+
+def _other_seats(batch: TeamBatch) -> OtherSeats:
+    """What the other teams saw and did."""
+    joint = batch.joint
+    outside = [seat for seat in range(len(joint.obs)) if seat not in batch.seats]
+
+    def kept(by_seat: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
+        return tuple(by_seat[seat] for seat in outside)
+
+    return OtherSeats(
+        kept(joint.obs), kept(joint.step.obs), kept(joint.action), kept(joint.alive), joint.step.terminated
+    )
+
+
+def _everyone(batch: TeamBatch, others: OtherSeats) -> Trajectory:
+    """What all seats saw and did, the team's from its own part; nothing else is known of the trajectory."""
+    count = len(batch.seats) + len(others.obs)
+    outside = [seat for seat in range(count) if seat not in batch.seats]
+
+    def by_seat(own: PyTree, rest: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
+        team = {seat: jax.tree.map(lambda x, i=place: x[:, i], own) for place, seat in enumerate(batch.seats)}
+        found = team | dict(zip(outside, rest, strict=True))
+        return tuple(found[seat] for seat in range(count))
+
+    next_obs = by_seat(batch.next_obs, others.next_obs)
+    step = TimeStep(next_obs, (), others.terminated, batch.truncated[:, 0], ())
+    return Trajectory(
+        by_seat(batch.obs, others.obs), by_seat(batch.alive, others.alive),
+        by_seat(batch.action, others.action), (), (), step, (), (), (), batch.age,
+    )  # fmt: skip
 
 
 def _ages(resets: Bool[Array, "time game"], age: Int[Array, " game"]) -> Int[Array, "time game"]:

@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from comity.core import palette
 from comity.report.svg import STYLE
@@ -44,5 +45,5 @@ def draw_lineage(lineage: Mapping[str, Any]) -> Figure:
             axes.scatter([x], [y], s=18, color=palette.VERMILION if name in line else palette.BLUE, zorder=3)
         axes.set_xlabel("generation")
         axes.set_ylabel(lineage["measure"])
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure

@@ -134,7 +134,7 @@ def advance_on(mesh: Mesh, shards: Shards, structure: Any, axes: tuple[int, ...]
 
 def _groups(experiment: Experiment, state: RunState) -> int:
     """Into how many groups the opponents cut the games."""
-    counts = []
+    counts: list[int] = []
 
     def look(state: RunState) -> None:
         for lineup in loop.lineups_of(experiment, state):

@@ -93,8 +93,8 @@ class Catalogue:
         if kind is None or not isinstance(players, list):
             return None
         game = data.get("game")
-        about = game.get("name") if isinstance(game, dict) else game
-        entry = {"kind": kind, "path": name, "game": str(about), "changed": _changed(path)}
+        played = game.get("name") if isinstance(game, dict) else game
+        entry = {"kind": kind, "path": name, "game": str(played), "changed": _changed(path)}
         if kind == "play":
             names = ("total", "seat", "person", "over")
             return {**entry, "players": [str(own) for own in players], **{n: data.get(n) for n in names}}

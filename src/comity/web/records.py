@@ -26,8 +26,9 @@ def record(
     for entry in sorted(entries, key=lambda entry: entry["changed"])[-MOST_FILES:]:
         data = read_object(root.folder / entry["path"])
         seat, totals, told = data.get("seat"), data.get("total"), data.get("tendencies")
-        known = type(seat) is int and isinstance(totals, list) and data.get("person") == person
-        if not known or not data.get("over") or not 0 <= seat < len(totals):
+        if type(seat) is not int or not isinstance(totals, list) or not 0 <= seat < len(totals):
+            continue
+        if data.get("person") != person or not data.get("over"):
             continue
         beside = [i for i, name in enumerate(entry["players"]) if name == opponent and i < len(totals)]
         figures = [totals[seat], *(totals[i] for i in beside)]
@@ -54,7 +55,7 @@ def _add(sums: dict[str, list[float]], facts: Any) -> None:
         if not isinstance(fact, dict) or not isinstance(fact.get("name"), str):
             continue
         share, count = fact.get("share"), fact.get("count")
-        if type(share) in (int, float) and type(count) is int and count > 0:
+        if isinstance(share, int | float) and isinstance(count, int) and count > 0:
             own = sums.setdefault(fact["name"], [0.0, 0])
             own[0] += share * count
             own[1] += count

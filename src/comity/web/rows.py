@@ -95,15 +95,28 @@ def sampled_lines(descriptor: int, size: int, samples: int = SAMPLES) -> list[by
 
 def parsed(lines: Iterable[bytes]) -> list[dict[str, Any]]:
     """The rows among lines: objects with a whole number as iteration."""
-    rows = []
+    return [
+        row
+        for row in _values([line for line in lines if line])
+        if isinstance(row, dict) and type(row.get("iteration")) is int and abs(row["iteration"]) < 2**53
+    ]
+
+
+def _values(lines: list[bytes]) -> list[Any]:
+    """What the lines say that are JSON: read at once, which is quicker, or one by one if some are not."""
+    try:
+        found = json.loads(b"[" + b",".join(lines) + b"]")
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and len(found) == len(lines):  # a line may hold a comma, and be two values
+        return found
+    values = []
     for line in lines:
         try:
-            row = json.loads(line)
+            values.append(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and type(row.get("iteration")) is int and abs(row["iteration"]) < 2**53:
-            rows.append(row)
-    return rows
+    return values
 
 
 def as_columns(rows: list[dict[str, Any]]) -> Columns:
@@ -111,7 +124,17 @@ def as_columns(rows: list[dict[str, Any]]) -> Columns:
     unique = {row["iteration"]: row for row in rows}
     ordered = [unique[iteration] for iteration in sorted(unique)]
     names = dict.fromkeys(name for row in ordered for name, value in row.items() if _is_number(value))
-    return {name: np.asarray([_number(row.get(name)) for row in ordered], np.float64) for name in names}
+    return {name: _column([row.get(name) for row in ordered]) for name in names}
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Values as numbers; NaN for what is none."""
+    if set(map(type, values)) <= {int, float}:
+        try:
+            return np.asarray(values, np.float64)
+        except OverflowError:  # a whole number that no float can hold
+            pass
+    return np.asarray([_number(value) for value in values], np.float64)
 
 
 def _is_number(value: Any) -> bool:

@@ -26,6 +26,7 @@ def serve(folder: Path, host: str, port: int, browser: bool) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(2048)  # from now on a browser may come: it waits until there is an answer
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "this is no port"
         raise ComityError(f"{host}:{port} cannot be served ({reason}): another --port would work.") from None

@@ -53,7 +53,7 @@ def _nested(whole: Any, path: str) -> list[dict[str, Any]]:
 def comments(cls: type[Any]) -> dict[str, str]:
     """What is said of each field of a class and of its bases: in a comment, or in a text below it."""
     with _PARSING:  # Python 3.11 cannot make syntax trees in two threads at a time (cpython issue 106905)
-        return _comments(cls)
+        return _comments(cls)  # type: ignore[arg-type]
 
 
 @cache

@@ -113,6 +113,8 @@ async def population(request: Request) -> Response:
 
     def read() -> dict[str, Any]:
         path = state.root.find(request.query_params.get("path", ""))
+        if not path.is_file():
+            raise OutsideError
         runs = {entry["path"] for entry in state.catalogue.entries() if entry["kind"] == "run"}
         found = read_population(read_object(path), state.root.name(path.parent), runs)
         if found is None:

@@ -183,12 +183,13 @@ class Channel(Transform):
         reaches = targets & said[:, None] & self._linked(state.inner)  # [sender, receiver]
         inner, step = self.game.step(key, state.inner, own)
         posted = self._deliver(jax.random.fold_in(key, CHANNEL_KEY), content, reaches.T)
-        (arrived, arrives), *later = (*state.on_the_way, posted)
+        on_the_way = (*state.on_the_way, posted)
+        arrived, arrives = on_the_way[0]
         acts = jnp.stack(step.acts) if step.acts else jnp.ones_like(said)
         after = ChannelState(
             inner,
             _put(state.inbox, arrived, arrives),
-            tuple(later),
+            on_the_way[1:],
             acts & jnp.stack(step.alive),
         )
         step = step._replace(obs=self._observe(after, step.obs))

@@ -11,16 +11,16 @@ from comity.core.agent import Agent, Metrics, Player, stack
 from comity.core.batch import Trajectory
 from comity.core.errors import require
 from comity.core.game import GameSpec
-from comity.core.matchmaker import Lineup, Matchmaker, Team
+from comity.core.matchmaker import Lineup, Team
 from comity.play.loading import fixed_player
 from comity.play.mixed import mix
+from comity.play.opponents.base import DrawnOpponents
 from comity.play.opponents.ledger import Ledger, after_lineups, empty_ledger
 from comity.play.opponents.prioritised import WEIGHTS
 from comity.play.opponents.seating import (
     Draw,
     Seating,
     check_opponents,
-    drawn_groups,
     learner_lineups,
     systematic,
     with_present,
@@ -33,7 +33,7 @@ class FixedPool(NamedTuple):
     ledger: Ledger
 
 
-class FixedPlayers(Matchmaker):
+class FixedPlayers(DrawnOpponents):
     """Opponents are drawn from named players, in groups that each face an equal slice of the batch.
 
     With several learners each meets these players in all seats but its own. Metrics: the learner's `rating`,
@@ -47,22 +47,11 @@ class FixedPlayers(Matchmaker):
     weighting: Literal["none", "squared", "variance", "linear", "capped"] = "none"
     """whether who is hard to beat is drawn more often, as `prioritised` does: a factor on the shares"""
 
-    groups: int = 16  # how many players are drawn in one iteration
-    current_share: float = 0.0  # share of the groups in which the opponent is the present self
-    learning_seats: int = 1  # in how many of its seats a learner with several sits as it is now
-    rating_step: float = 8.0  # K of Elo's rule: points that a group of games moves a rating at most
-    score_memory: float = 0.99  # how much games of before count beside new ones with the same opponent
-
     def __check_init__(self) -> None:
         require(len(self.players) >= 1, "players", self.players, "at least one player")
         given = self.shares or (1.0,) * len(self.players)
         fits = len(given) == len(self.players) and min(given) >= 0 and sum(given) > 0
         require(fits, "shares", self.shares, f"{len(self.players)} numbers of at least 0, one per player")
-        for name in ("groups", "learning_seats"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        for name in ("current_share", "score_memory"):
-            require(0.0 <= getattr(self, name) <= 1.0, name, getattr(self, name), "between 0 and 1")
-        require(self.rating_step > 0, "rating_step", self.rating_step, "above 0")
 
     def check(self, spec: GameSpec, seating: Seating, batch: int) -> None:
         check_opponents(spec, seating, batch, self.groups, self.learning_seats)
@@ -114,8 +103,7 @@ class FixedPlayers(Matchmaker):
             if self.weighting != "none":
                 weighted = shares * WEIGHTS[self.weighting](pool.ledger.score(learner, other))
                 shares = jnp.where(weighted.sum() > 0, weighted, shares)
-            drawn = drawn_groups(self.groups, self.current_share)
-            member = with_present(systematic(shares / shares.sum(), drawn, key), self.groups)
+            member = with_present(systematic(shares / shares.sum(), self.drawn, key), self.groups)
             everyone = stack(members)
             met = jax.tree.map(lambda x: x[member], everyone)  # the present self is the last one, at -1
             return crowd, met, member

@@ -12,14 +12,14 @@ from comity.core.agent import Agent, Metrics
 from comity.core.batch import Trajectory
 from comity.core.errors import require
 from comity.core.game import GameSpec
-from comity.core.matchmaker import Lineup, Matchmaker, Team
+from comity.core.matchmaker import Lineup, Team
 from comity.play.matchmaking import MOST_PAST
+from comity.play.opponents.base import DrawnOpponents
 from comity.play.opponents.ledger import Ledger, after_lineups, begin_anew, empty_ledger
 from comity.play.opponents.seating import (
     Draw,
     Seating,
     check_opponents,
-    drawn_groups,
     learner_lineups,
     with_present,
 )
@@ -37,7 +37,7 @@ class RatedPool(NamedTuple):
     notes: PyTree = ()
 
 
-class RatedSelves(Matchmaker):
+class RatedSelves(DrawnOpponents):
     """Opponents are past selves, whose strength is measured by what comes of the games with them.
 
     They are drawn in groups, each facing an equal slice of the batch, by `members`. Metrics: `rating` of each
@@ -46,19 +46,10 @@ class RatedSelves(Matchmaker):
 
     capacity: int = 64  # how many past selves are kept; the oldest is overwritten
     every: int = 20  # iterations between two copies into the buffer
-    groups: int = 16  # how many past selves are met in one iteration
-    current_share: float = 0.0  # share of the groups in which the opponent is the present self
-    learning_seats: int = 1  # in how many of its seats a learner with several sits as it is now
-    rating_step: float = 8.0  # K of Elo's rule: points that a group of games moves a rating at most
-    score_memory: float = 0.99  # how much games of before count beside new ones with the same opponent
 
     def __check_init__(self) -> None:
         require(1 <= self.capacity <= MOST_PAST, "capacity", self.capacity, f"between 1 and {MOST_PAST:,}")
-        for name in ("every", "groups", "learning_seats"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        for name in ("current_share", "score_memory"):
-            require(0.0 <= getattr(self, name) <= 1.0, name, getattr(self, name), "between 0 and 1")
-        require(self.rating_step > 0, "rating_step", self.rating_step, "above 0")
+        require(self.every >= 1, "every", self.every, "at least 1")
 
     @abstractmethod
     def members(
@@ -117,11 +108,6 @@ class RatedSelves(Matchmaker):
             found[f"rating{name}"] = pool.ledger.present[team]
             found[f"rating_best{name}"] = jnp.max(jnp.where(filled, pool.ledger.rating[team], -jnp.inf))
         return found
-
-    @property
-    def drawn(self) -> int:
-        """In how many groups a past self is drawn."""
-        return drawn_groups(self.groups, self.current_share)
 
     def _filled(self, pool: RatedPool) -> Bool[Array, " capacity"]:
         return jnp.arange(self.capacity) < pool.stored

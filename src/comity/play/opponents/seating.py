@@ -82,11 +82,6 @@ def by_weight(
     return systematic(shares, count, key)
 
 
-def drawn_groups(groups: int, current_share: float) -> int:
-    """In how many of the groups somebody is drawn; in the rest the present self sits opposite."""
-    return groups - round(current_share * groups)
-
-
 def with_present(member: Int[Array, " drawn"], groups: int) -> Int[Array, " groups"]:
     """The draws with the present self (-1) in the groups before them."""
     return jnp.concatenate([jnp.full(groups - member.shape[0], -1, member.dtype), member])

@@ -65,11 +65,13 @@ function training(about, game, index, refresh) {
   const chosen = about.zoo.length ? about.zoo[0].split("/")[1] : "ppo";
   const agent = select(Object.entries(about.learners).map(([name, text]) => [name, `${name}: ${text}`]), { id: "agent" }, chosen);
   const out = h("input", { id: "out", value: `${game}-${agent.value}-${stamp()}`, maxlength: 60 });
+  const second = select([["", "the same, with the same parameters"], ...Object.entries({ ...about.scripted, ...about.learners }).map(([name, text]) => [name, `${name}: ${text}`])], { id: "second" });
+  const pair = about.seats.length === 2;
   const seeds = h("input", { id: "seeds", type: "number", min: 1, max: 32, value: 1 });
   const seed = h("input", { id: "seed", type: "number", min: 0, value: 0 });
   const iterations = h("input", { id: "iterations", type: "number", min: 1, value: 1000 });
   const settings = h("div"), changed = {};
-  const request = () => ({ kind: "train", game, agents: [agent.value], out: out.value, iterations: Number(iterations.value), seeds: Number(seeds.value) || 1,
+  const request = () => ({ kind: "train", game, agents: pair && second.value ? [agent.value, second.value] : [agent.value], out: out.value, iterations: Number(iterations.value), seeds: Number(seeds.value) || 1,
     seed: Number(seed.value) || 0, settings: changed });
   const { box, preview } = starter(index, request, refresh);
   const load = async () => {
@@ -90,7 +92,7 @@ function training(about, game, index, refresh) {
   };
   agent.addEventListener("change", () => { out.value = `${game}-${agent.value}-${stamp()}`; load(); });
   load();
-  return h("div", { onchange: preview }, h("div", { class: "form" }, h("label", {}, "agent", agent), h("label", {}, "iterations", iterations),
+  return h("div", { onchange: preview }, h("div", { class: "form" }, h("label", {}, "agent", agent), pair ? h("label", {}, `who sits in the seat ${about.seats[1].name}`, second) : null, h("label", {}, "iterations", iterations),
     h("label", {}, "seeds", seeds), h("label", {}, "first seed", seed), h("label", {}, "name of the result", out)), settings, box);
 }
 
