@@ -10,6 +10,7 @@ BENCHMARKS = (
     "shaping.py",
     "particles.py",
     "harvest.py",
+    "replay.py",
     "theory.py",
     "exported.py",
 )

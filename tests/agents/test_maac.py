@@ -72,7 +72,7 @@ def test_the_soft_target_is_discounted_as_a_whole_and_ends_with_the_game() -> No
     q = attended(critic, batch.next_obs, drawn, ~batch.terminated, loud)
     log_pi = jax.nn.log_softmax(logits)
     value = (jnp.exp(log_pi) * (q - 0.5 * log_pi)).sum(axis=-1)
-    goes_on = jnp.array([1.0, 0.0, 1.0])  # the clock is no end
+    goes_on = jnp.array([[[1.0, 0.0, 1.0]]])  # the clock is no end
     np.testing.assert_allclose(target, batch.reward + 0.8 * goes_on * value, rtol=1e-5)
     assert float(jnp.abs(value).min()) > 0.01
     assert target[0, :, 1].tolist() == [2.0, 2.0]

@@ -1,5 +1,7 @@
 """What a policy does along observations that were recorded: behaviour, whatever its parameters look like."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
@@ -41,8 +43,8 @@ def behaviour_along(
         )
         keys = jax.random.split(step_key, reset.shape[0])
         if isinstance(action, Discrete):
-            each = jax.vmap(lambda c, o: agent.action_probabilities(params, c, o, action.n))
-            done = each(carry, seen)
+            each = partial(agent.action_probabilities, params, choices=action.n)
+            done = jax.vmap(each)(carry, seen)
         else:
             done = jax.vmap(agent.most_likely, (None, 0, 0, 0))(params, carry, seen, keys).action
         after = jax.vmap(agent.act, (None, 0, 0, 0))(params, carry, seen, keys).carry

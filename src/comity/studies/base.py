@@ -6,12 +6,12 @@ A study is one file and one row of the table in `registry`, or, outside the pack
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from comity.core.errors import ComityError, require
+from comity.core.errors import ComityError, require, unknown_name
 from comity.core.files import read_json, write_atomically
 from comity.report import html, sections
 from comity.studies.progress import Progress, silent
@@ -111,3 +111,12 @@ class Study(ABC):
         path = out / "report.html"
         write_atomically(path, html.page(self.title, verdict, [*parts, repeat]).encode())
         return path
+
+
+def chosen(only: str, known: Collection[str]) -> list[str]:
+    """The names of a list separated by commas, all that are `known` if it is empty; unknown ones raise."""
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise unknown_name("variant", name, known)
+    return names or list(known)

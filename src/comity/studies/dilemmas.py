@@ -17,7 +17,7 @@ from comity.play.loading import scripted_player, zoo_player
 from comity.play.specs import make_agent, make_game
 from comity.play.zoo import zoo_names
 from comity.report import html, plots, sections
-from comity.studies.base import RESULTS, Results, Study, Table
+from comity.studies.base import RESULTS, Results, Study, Table, chosen
 from comity.studies.progress import Progress, silent
 from comity.studies.training import Trained, make_experiment, train
 
@@ -41,6 +41,7 @@ GAMES: dict[str, tuple[dict[str, Any], int, int, int]] = {
 class Dilemmas(Study):
     """What IQL, DQN, VDN, QMIX, PQN and COMA do in the prisoner's dilemma and the Coin Game."""
 
+    only: str = ""  # some of the games, separated by commas; by default both
     seeds: int = 3  # how many seeds of each learner
     episodes: int = 100  # of each pairing in each arrangement of the seats
 
@@ -59,7 +60,10 @@ class Dilemmas(Study):
         """Trains what is missing in `out` and plays one league in each game."""
         if from_committed:
             return self.committed_results()
-        return {**self.about(), "games": {name: self._game(name, out, progress) for name in GAMES}}
+        return {
+            **self.about(),
+            "games": {name: self._game(name, out, progress) for name in chosen(self.only, GAMES)},
+        }
 
     def _game(self, name: str, out: Path, progress: Progress) -> dict[str, Any]:
         started = time.monotonic()
