@@ -31,6 +31,7 @@ def assert_trees_close(one: object, other: object, rtol: float = 1e-4) -> None:
         np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["prisoners-dilemma", "alternating-offers"])
 def test_without_lag_it_is_a2c(game: str) -> None:
     """Also in a game of turns, and with other lambdas for targets and advantages."""
