@@ -174,7 +174,7 @@ def test_a_failure_is_the_runs_own_only_the_second_time(
         ),
         ("--executor ray --address nonsense", "it must be auto, HOST:PORT or ray://HOST:PORT"),
         ("--executor ray,cores=4096", "cores = 4096 is not possible: no machine of the Ray cluster has more"),
-        ("--executor ray,cores=0", "cores = 0 is not possible: it must be above 0"),
+        ("--executor ray,cores=0", "cores = 0.0 is not possible: it must be above 0"),
         ("--executor processes --address 127.0.0.1:1", "give it with --executor ray"),
     ],
 )
@@ -267,7 +267,7 @@ def test_what_workers_send_is_looked_at_before_it_is_believed(tmp_path: Path) ->
 def test_executors_take_settings_by_name() -> None:
     executor = make_executor("ray,cores=2,address=auto")
     assert (executor.cores, executor.address) == (2, "auto")  # type: ignore[attr-defined]
-    with pytest.raises(ComityError, match="patience = 0 is not possible"):
+    with pytest.raises(ComityError, match="patience = 0.0 is not possible"):
         make_executor("ray,patience=0")
 
 
