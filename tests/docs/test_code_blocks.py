@@ -81,6 +81,8 @@ def understand(command: Command) -> None:
     if name not in COMMANDS:
         assert name in ("--version", "--help", "help", "version"), name
         return
+    if not arguments:  # a command that a sentence names
+        return
     if name == "train" and arguments[:1] != ["--resume"] and "--help" not in arguments:
         names = []
         while arguments and not arguments[0].startswith("-"):

@@ -107,8 +107,8 @@ def infer_types(
     require(0.0 <= hazard < 1.0, "hazard", hazard, "at least 0 and below 1")
     types = likelihood.shape[-1]
     begin = np.full(types, 1.0 / types) if prior is None else np.asarray(prior, np.float64)
-    fits = begin.shape == (types,) and bool((begin >= 0).all()) and abs(begin.sum() - 1.0) < 1e-6
-    require(fits, "prior", prior, f"{types} probabilities that add up to 1")
+    fits = begin.shape == (types,) and (begin >= 0).all() and abs(begin.sum() - 1.0) < 1e-6
+    require(bool(fits), "prior", prior, f"{types} probabilities that add up to 1")
     belief = np.broadcast_to(begin, likelihood.shape[1:]).copy()
     steps = [belief]
     for seen in np.maximum(likelihood, LEAST):
