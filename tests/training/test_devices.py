@@ -94,7 +94,7 @@ def test_what_two_devices_left_goes_on_with_two_bit_by_bit_and_with_one(
         shutil.copytree(proximal / "2", tmp_path / name)
         for path in RunFolder(tmp_path / name).checkpoints()[2:]:
             path.unlink()
-    again = [sys.executable, "-m", "comity", "train", "--json", "--resume", str(tmp_path / "two")]
+    again = [sys.executable, "-m", "comity", "train", "--resume", str(tmp_path / "two"), "--json"]
     assert subprocess.run(again, capture_output=True).returncode == 0  # with two devices, as before
     for name, expected in arrays(proximal / "2").items():
         np.testing.assert_array_equal(arrays(tmp_path / "two")[name], expected, err_msg=name)
