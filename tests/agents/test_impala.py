@@ -1,5 +1,7 @@
 """IMPALA: without lag it is A2C; with lag an older policy plays, and V-trace makes up for it."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +23,7 @@ from tests.agents.test_gradient import played
 
 SMALL = MLP(width=8)
 CRITIC = Critic(network=SMALL, learning_rate=1e-2, td_lambda=0.8)
-SETTINGS = {"network": SMALL, "critic": CRITIC, "gae_lambda": 0.6, "discount": 0.9}
+SETTINGS: dict[str, Any] = {"network": SMALL, "critic": CRITIC, "gae_lambda": 0.6, "discount": 0.9}
 
 
 def assert_trees_close(one: object, other: object, rtol: float = 1e-4) -> None:
@@ -29,6 +31,7 @@ def assert_trees_close(one: object, other: object, rtol: float = 1e-4) -> None:
         np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["prisoners-dilemma", "alternating-offers"])
 def test_without_lag_it_is_a2c(game: str) -> None:
     """Also in a game of turns, and with other lambdas for targets and advantages."""

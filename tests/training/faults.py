@@ -8,8 +8,6 @@ from pathlib import Path
 
 from comity.training.hooks.base import ActiveRun, Hook, Stop
 
-KINDS = ("process", "worker", "node", "driver", "hang", "nan", "disk")
-
 
 @dataclass
 class Fault(Hook):
@@ -30,22 +28,7 @@ class Fault(Hook):
         elif kind == "worker":
             os.kill(os.getppid(), signal.SIGKILL)
             time.sleep(1000)
-        elif kind == "node":
-            head = (Path(self.plans) / "head").read_text()
-            raylet = os.environ["RAY_RAYLET_PID"]
-            os.kill(os.getpid() if raylet == head else int(raylet), signal.SIGKILL)
-            time.sleep(1000)
-        elif kind == "driver":
-            os.kill(int((Path(self.plans) / "driver").read_text()), signal.SIGKILL)
-            time.sleep(1000)
         elif kind == "hang":
             time.sleep(1000)
         elif kind == "nan":
             metrics["reward"] = float("nan")
-        elif kind == "disk":
-            with open(Path(self.plans) / "filler", "wb", buffering=0) as file:
-                try:
-                    while True:
-                        file.write(bytes(65536))
-                except OSError:
-                    return

@@ -5,6 +5,7 @@ A CPU is divided before JAX begins, so these run in a process of their own.
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from comity.cli import run as comity
 from comity.core.files import load_arrays
 from comity.training.folder import CHECKPOINT_FORMAT, RunFolder
 
-BASE = "--iterations 6 --chunk 2 --batch 16 --seed 3 --no-tensorboard --checkpoint-seconds 0 --json"
+BASE = "--seed 3 --no-tensorboard --checkpoint-seconds 0 --json"
 SMALL = "--agent.learner.network.width 16 --agent.learner.critic.network.width 16"
 
 
@@ -42,53 +43,66 @@ def assert_close(first: Path, second: Path, rtol: float = 2e-3) -> None:
             assert value == pytest.approx(other[name], rel=5e-3, abs=1e-3), name
 
 
-CASES = [
-    # Alignment with a lasting past, whose sums stand game by game in the state, and statistics of returns.
-    f"coin adalign {BASE} --unroll 5 {SMALL} --agent.term.lasting --agent.learner.critic.norm.return-ema 0.1",
-    # Minibatches of games in a new order, past selves in groups, a running normaliser.
-    f"prisoners-dilemma ppo {BASE} --agent.network gru --agent.network.width 8 --agent.critic.network mlp "
-    "--agent.network.inputs.normalise --opponents past --opponents.groups 2",
-]
+# Alignment with a lasting past, whose sums stand game by game in the state, and statistics of returns; the
+# recipe's opponents are past selves in sixteen groups.
+ALIGNED = (
+    f"coin adalign {BASE} --iterations 3 --chunk 3 --batch 32 --unroll 5 {SMALL} --agent.term.lasting "
+    "--agent.learner.critic.norm.return-ema 0.1"
+)
+# Minibatches in a new order, past selves in two groups, a running normaliser; the epsilon of Adam keeps it
+# from dividing rounding by itself.
+PROXIMAL = (
+    f"prisoners-dilemma ppo {BASE} --iterations 4 --chunk 1 --keep 9 --batch 16 --agent.epochs 2 "
+    "--agent.minibatches 2 --agent.optimiser.epsilon 0.01 --agent.network gru --agent.network.width 8 "
+    "--agent.critic.network mlp --agent.network.inputs.normalise --opponents past --opponents.groups 2"
+)
+
+
+@pytest.fixture(scope="module")
+def proximal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run on one device and on two."""
+    out = tmp_path_factory.mktemp("proximal")
+    for devices in (1, 2):
+        train(out / str(devices), PROXIMAL, devices)
+    return out
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", CASES, ids=["coin-adalign", "dilemma-ppo"])
-def test_two_devices_are_one_within_tolerance_and_resume_bit_by_bit(words: str, tmp_path: Path) -> None:
-    one, two, cut = (tmp_path / name for name in ("one", "two", "cut"))
-    train(one, words, devices=1)
-    train(two, words)
-    assert_close(two, one)
-    train(cut, words.replace("--iterations 6", "--iterations 4 --schedule-iterations 6"))
-    resume = [sys.executable, "-m", "comity", "train", "--resume", str(cut), "--iterations", "6", "--json"]
-    assert subprocess.run(resume, capture_output=True).returncode == 0  # with two devices, as before
-    for name, expected in arrays(two).items():
-        np.testing.assert_array_equal(arrays(cut)[name], expected, err_msg=name)
-    assert (cut / "metrics.jsonl").read_bytes() == (two / "metrics.jsonl").read_bytes()
+def test_distributed_ppo_is_ppo_on_the_union_of_the_games(proximal: Path) -> None:
+    """After two passes over two minibatches to 1e-6, and after four iterations still within tolerance."""
+    one, two = (RunFolder(proximal / n).checkpoints()[0] for n in ("1", "2"))
+    assert one.stem == two.stem == "000000001"
+    mine, theirs = (load_arrays(path, CHECKPOINT_FORMAT).arrays for path in (two, one))
+    assert sum("policy" in name for name in theirs) > 5
+    for name, expected in theirs.items():
+        np.testing.assert_allclose(mine[name], expected, rtol=1e-5, atol=1e-6, err_msg=name)
+    assert_close(proximal / "2", proximal / "1")
 
 
 @pytest.mark.long
-def test_distributed_ppo_is_ppo_on_the_union_of_the_games(tmp_path: Path) -> None:
-    """After two passes over two minibatches; Adam's epsilon keeps it from dividing rounding by itself."""
-    words = CASES[1].replace("--iterations 6 --chunk 2", "--iterations 1 --chunk 1")
-    words += " --agent.optimiser.epsilon 0.01 --agent.epochs 2 --agent.minibatches 2"
-    train(tmp_path / "one", words, devices=1)
-    train(tmp_path / "two", words)
-    mine, theirs = arrays(tmp_path / "two"), arrays(tmp_path / "one")
-    learned = [name for name in theirs if name.startswith("learners/") and "/policy/" in name]
-    assert len(learned) > 5
-    for name in theirs:
-        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-6, atol=1e-6, err_msg=name)
+def test_alignment_on_two_devices_is_that_on_one(tmp_path: Path) -> None:
+    for devices in (1, 2):
+        train(tmp_path / str(devices), ALIGNED, devices)
+    assert_close(tmp_path / "2", tmp_path / "1")
 
 
 @pytest.mark.long
-def test_a_checkpoint_of_two_devices_goes_on_with_one(tmp_path: Path) -> None:
-    words = CASES[1]
-    train(tmp_path / "one", words, devices=1)
-    train(tmp_path / "cut", words.replace("--iterations 6", "--iterations 4 --schedule-iterations 6"))
-    again = ["--resume", str(tmp_path / "cut"), "--iterations", "6", "--devices", "1", "--json"]
-    assert comity(["train", *again]) == 0
-    assert json.loads((tmp_path / "cut" / "run.json").read_text())["options"]["devices"] == 1
-    assert_close(tmp_path / "cut", tmp_path / "one")
+def test_what_two_devices_left_goes_on_with_two_bit_by_bit_and_with_one(
+    proximal: Path, tmp_path: Path
+) -> None:
+    for name in ("two", "one"):
+        shutil.copytree(proximal / "2", tmp_path / name)
+        for path in RunFolder(tmp_path / name).checkpoints()[2:]:
+            path.unlink()
+    again = [sys.executable, "-m", "comity", "train", "--resume", str(tmp_path / "two"), "--json"]
+    assert subprocess.run(again, capture_output=True).returncode == 0  # with two devices, as before
+    for name, expected in arrays(proximal / "2").items():
+        np.testing.assert_array_equal(arrays(tmp_path / "two")[name], expected, err_msg=name)
+    lines = (tmp_path / "two" / "metrics.jsonl").read_bytes()
+    assert lines == (proximal / "2" / "metrics.jsonl").read_bytes()
+    assert comity(["train", "--resume", str(tmp_path / "one"), "--devices", "1", "--json"]) == 0
+    assert json.loads((tmp_path / "one" / "run.json").read_text())["options"]["devices"] == 1
+    assert_close(tmp_path / "one", proximal / "1")
 
 
 @pytest.mark.parametrize(

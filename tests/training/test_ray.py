@@ -6,10 +6,7 @@ import importlib.util
 import json
 import os
 import shlex
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +26,6 @@ from comity.training.jobs import Job
 from comity.training.options import Options
 from comity.training.populations.seeds import train_seeds
 from comity.training.runner import create, run
-from tests.training.faults import KINDS
 from tests.training.test_runner import DILEMMA, TABULAR
 from tests.training.test_seeds import COMMAND
 
@@ -128,10 +124,10 @@ def test_what_is_lost_goes_on_from_its_last_checkpoint(
     monkeypatch.setenv(TRUST, "tests.training.faults:Fault")
     monkeypatch.syspath_prepend(os.getcwd())
     options = dataclasses.replace(QUICK, hooks=(f"tests.training.faults:Fault,plans={plans}",))
-    train_seeds(EXPERIMENT, SEEDS, tmp_path / "runs", options, "ray,patience=20")
+    train_seeds(EXPERIMENT, SEEDS, tmp_path / "runs", options, "ray,patience=10")
     assert_same(tmp_path / "runs", separate)
     assert len(list(plans.glob("done-*"))) == 4
-    reasons = [(row["run"], str(row["reason"])) for row in rows(tmp_path / "runs", "lost")]
+    reasons = [(str(row["run"]), str(row["reason"])) for row in rows(tmp_path / "runs", "lost")]
     assert sorted(run for run, _ in reasons) == ["seed-3", "seed-3", "seed-4", "seed-4"]
     assert {"its worker died", "it returned numbers that are not finite"} <= {why for _, why in reasons}
     assert any("nothing for too long" in why for _, why in reasons)
@@ -174,7 +170,7 @@ def test_a_failure_is_the_runs_own_only_the_second_time(
         ),
         ("--executor ray --address nonsense", "it must be auto, HOST:PORT or ray://HOST:PORT"),
         ("--executor ray,cores=4096", "cores = 4096 is not possible: no machine of the Ray cluster has more"),
-        ("--executor ray,cores=0", "cores = 0 is not possible: it must be above 0"),
+        ("--executor ray,cores=0", "cores = 0.0 is not possible: it must be above 0"),
         ("--executor processes --address 127.0.0.1:1", "give it with --executor ray"),
     ],
 )
@@ -253,11 +249,11 @@ def test_what_workers_send_is_looked_at_before_it_is_believed(tmp_path: Path) ->
     for bad in (
         parcel({}, ('{"iteration": 2, "metrics": {"reward": NaN}}',)),
         parcel({"metrics.jsonl": b'{"iteration": 2, "reward": Infinity}\n'}),
-        parcel({"players/player.safetensors": save({"w": np.float32([1, np.nan])})}),
+        parcel({"players/player.safetensors": save({"w": np.array([1, np.nan], np.float32)})}),
         parcel({"players/best/player.safetensors": b"no arrays"}),
     ):
         assert "not finite" in str(fault_in(bad))
-    assert fault_in(parcel({"players/player.safetensors": save({"w": np.float32([1, 2])})})) is None
+    assert fault_in(parcel({"players/player.safetensors": save({"w": np.array([1, 2], np.float32)})})) is None
     folder = create(EXPERIMENT, tmp_path / "run")
     store(folder, {"../outside.txt": b"x", "checkpoints/000000002.safetensors": b"x", "notes.txt": b"y"}, 3)
     assert not (tmp_path / "outside.txt").exists()
@@ -267,77 +263,5 @@ def test_what_workers_send_is_looked_at_before_it_is_believed(tmp_path: Path) ->
 def test_executors_take_settings_by_name() -> None:
     executor = make_executor("ray,cores=2,address=auto")
     assert (executor.cores, executor.address) == (2, "auto")  # type: ignore[attr-defined]
-    with pytest.raises(ComityError, match="patience = 0 is not possible"):
+    with pytest.raises(ComityError, match=r"patience = 0\.0 is not possible"):
         make_executor("ray,patience=0")
-
-
-@with_ray
-@pytest.mark.slow
-def test_twenty_random_faults_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    """Three machines in one, twenty faults of seven kinds at random places, a driver that starts again."""
-    from ray.cluster_utils import Cluster
-
-    random = np.random.default_rng(22)
-    seeds, iterations = range(6), 24
-    base = make_experiment(DILEMMA, TABULAR, iterations=iterations, batch=4, chunk=2)
-    for seed in seeds:
-        run(create(dataclasses.replace(base, seed=seed), tmp_path / "calm" / f"seed-{seed}"), QUICK)
-    (disk := tmp_path / "disk").mkdir()
-    small = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], capture_output=True
-    )
-    kinds = [kind for kind in KINDS if kind != "disk" or small.returncode == 0]
-    (plans := disk / "plans").mkdir()
-    places = [(seed, i) for seed in seeds for i in range(2, iterations, 2)]
-    chosen = random.choice(len(places), 20, replace=False)
-    planned = [kinds[k % len(kinds)] for k in range(20)]
-    for (seed, iteration), kind in zip([places[k] for k in chosen], planned, strict=True):
-        (plans / f"{seed}-{iteration}-{kind}").touch()
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    others = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    (plans / "head").write_text(str(raylet_of(cluster.head_node)))
-    out = disk / "runs"
-    command = [
-        sys.executable, "-m", "comity", *COMMAND, "--iterations", str(iterations), "--seed", "0",
-        "--seeds", "6",
-        "--checkpoint-seconds", "0", "--executor", "ray,patience=40,losses=9", "--address", cluster.address,
-        "--hooks", f"tests.training.faults:Fault,plans={plans}", "--out", str(out), "--resume", "--json",
-    ]  # fmt: skip
-    environment = {**os.environ, TRUST: "tests.training.faults:Fault"}
-    try:
-        for _ in range(20):
-            driver = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-            (plans / "driver").write_text(str(driver.pid))
-            while driver.poll() is None:
-                time.sleep(1)
-                for node in [node for node in others if not alive(raylet_of(node))]:
-                    others[others.index(node)] = cluster.add_node(num_cpus=1)
-            said = driver.communicate()[1]
-            (plans / "filler").unlink(missing_ok=True)
-            if driver.returncode == 0:
-                break
-            assert driver.returncode in (-signal.SIGKILL, 2), said
-            assert driver.returncode != 2 or "No space left on device" in said
-        assert driver.returncode == 0
-        assert len(list(plans.glob("done-*"))) == 20
-        assert_same(out, tmp_path / "calm")
-        finished = [str(row["run"]) for row in rows(out, "finished")]
-        assert sorted(finished) == [f"seed-{seed}" for seed in seeds]  # none lost, none counted twice
-    finally:
-        cluster.shutdown()
-        if small.returncode == 0:
-            subprocess.run(["umount", "-l", str(disk)], check=True)
-
-
-def raylet_of(node: object) -> int:
-    processes = node.all_processes["raylet"]  # type: ignore[attr-defined]
-    return int(processes[0].process.pid)
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that was killed and not waited for does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"

@@ -49,10 +49,10 @@ def resume(arguments: list[str]) -> tuple[list[tuple[RunFolder, Options]], Resum
     names = ("checkpoint_seconds", "keep", "tensorboard", "wandb", "hooks", "devices", "minutes")
     changes: dict[str, Any] = {name: getattr(settings, name) for name in names}
     trust_named((*(settings.hooks or ()), settings.executor))
-    make_executor(with_address(settings.executor, settings.address)).check()
     given = {name: value for name, value in changes.items() if value is not None}
     options = [dataclasses.replace(Options.of(folder), **given) for folder in folders]
-    make_devices(max(own.devices for own in options))
+    make_devices(max(own.devices for own in options))  # before JAX begins, which executors look at
+    make_executor(with_address(settings.executor, settings.address)).check()
     for folder, own in zip(folders, options, strict=True):
         own.check()
         folder.acquire()

@@ -116,7 +116,7 @@ class IMPALA(ActorCriticAgent):
         gradients = mean_over(gradients)
         after = self.apply_gradients(state, gradients, context.progress)
         after = self.update_statistics(self.renormalise(after, targets, read), batch, read)
-        after = after._replace(past=(*state.past, after.policy)[1:] if self.lag else ())
+        after = after._replace(past=(*state.past, state.policy)[1:] if self.lag else ())
         return after, {**metrics, **pace, "gradient_norm": optax.tree.norm(gradients[0])}
 
     def trace(

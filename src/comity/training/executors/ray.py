@@ -27,6 +27,7 @@ from comity.training.run import Run
 from comity.training.stopping import Stopped, terminate_as_interrupt
 
 POLL_SECONDS = 1.0
+END_SECONDS = 10.0  # how long a worker may take to end its process and to clear its folder
 STOP_SECONDS = 120.0  # how long workers may take to save when the user stops them
 
 
@@ -39,12 +40,14 @@ class Ray(Executor):
     gpus: float = 0.0  # graphics cards that a job takes
     losses: int = 5  # how often in a row a job may be lost without a new checkpoint
     patience: float = 900.0  # seconds without a report after which a worker counts as hanging
+    first_patience: float = 1800.0  # the same for its first report, before which it compiles
 
     def __post_init__(self) -> None:
         require(self.cores > 0, "cores", self.cores, "above 0")
         require(self.gpus >= 0, "gpus", self.gpus, "at least 0")
         require(self.losses >= 0, "losses", self.losses, "at least 0")
-        require(self.patience > 0, "patience", self.patience, "above 0")
+        for name in ("patience", "first_patience"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
 
     def check(self) -> None:
         """Connects, and raises if no machine of the cluster has room for a job."""
@@ -89,6 +92,7 @@ class _Task:
     actor: Any = None
     reply: Any = None  # what it was asked last
     heard: float | None = None  # when it last reported; None: it has not begun
+    reported: bool = False  # whether it has reported since it was sent
     ended: bool = field(default=False)
 
     @property
@@ -103,12 +107,13 @@ class _Crew:
     def __init__(self, settings: Ray, jobs: Sequence[Job], report: JobReport | None) -> None:
         import ray
 
+        remote: Any = ray.remote  # its types know actors without settings only
         self.failures: dict[str, ComityError] = {}
         self._ray = ray
         self._settings = settings
         self._report = report
         self._ledger = Ledger.of(jobs)
-        self._worker = ray.remote(
+        self._worker = remote(
             num_cpus=settings.cores, num_gpus=settings.gpus, max_restarts=0, max_concurrency=2
         )(Worker)
         self._tasks = [_Task(job, job.folder, job_key(job)) for job in jobs if job.folder is not None]
@@ -148,7 +153,8 @@ class _Crew:
                 self._careful(by_reply[reply], self._take)
             for task in under_way:
                 silent = 0.0 if task.heard is None else time.monotonic() - task.heard
-                if not task.ended and silent > self._settings.patience:
+                own = self._settings
+                if not task.ended and silent > (own.patience if task.reported else own.first_patience):
                     self._careful(task, lambda task: self._lose(task, "it reported nothing for too long"))
             if time.monotonic() > self._deadline:
                 return
@@ -171,7 +177,7 @@ class _Crew:
         files = folder_files(task.folder.path)
         options = task.job.options.to_data()
         task.actor = self._worker.remote(task.folder.path.name, files, options, environment())
-        task.heard = None
+        task.heard, task.reported = None, False
         task.reply = task.actor.poll.remote(POLL_SECONDS)
 
     def _take(self, task: _Task) -> None:
@@ -182,6 +188,7 @@ class _Crew:
             return
         if parcel.lines or task.heard is None:
             task.heard = time.monotonic()
+            task.reported = bool(parcel.lines) or task.reported
         fault = fault_in(parcel)
         if fault is not None:
             self._lose(task, fault)
@@ -235,6 +242,6 @@ class _Crew:
         if task.actor is None:
             return
         ended = task.actor.end.remote()
-        self._ray.wait([ended], timeout=POLL_SECONDS if task.heard is not None else 0)
+        self._ray.wait([ended], timeout=END_SECONDS if task.heard is not None else 0)
         self._ray.kill(task.actor)
         task.actor = None

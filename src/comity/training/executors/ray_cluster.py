@@ -22,6 +22,7 @@ def connect(address: str | None) -> list[dict[str, Any]]:
         raise ComityError("Ray is not installed, which --executor ray needs: pip install 'comity[ray]'.")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of workers that are ended on purpose
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as processes of one's own, not 15
     if address is None and "ray" not in sys.modules:
         os.environ.setdefault(*_LOOPBACK)
     import ray
