@@ -17,6 +17,7 @@ from comity.play.loading import scripted_player, zoo_player
 from comity.play.specs import make_agent, make_game
 from comity.play.zoo import zoo_names
 from comity.report import html, plots, sections
+from comity.report.verdicts import league_verdict
 from comity.studies.base import RESULTS, Results, Study, Table, chosen
 from comity.studies.progress import Progress, silent
 from comity.studies.training import Trained, make_experiment, train
@@ -110,13 +111,16 @@ class Dilemmas(Study):
     def page(self, results: Results, out: Path) -> Path:
         """The tables and a heat map for each game."""
         parts = [html.section("What is compared", html.paragraph(self.note))]
+        verdicts = []
         for name, found in results["games"].items():
             league = league_from_data(found["league"], name)
+            learners = [player for player in league.players if player not in SCRIPTED]
+            verdicts.append(f"{name}: {league_verdict(league, learners)}")
             picture = plots.heat_map(league.players, league.mean)
             write_atomically(out / f"league-{name}.svg", picture.encode())
             about = f"{name}, episodes of {GAMES[name][3]} steps; all players of a kind as one."
             parts.append(sections.league_section(league, about))
-        return self.write_page(results, out, "Every learner against every other.", parts)
+        return self.write_page(results, out, " ".join(verdicts), parts)
 
 
 def _table(name: str, found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
