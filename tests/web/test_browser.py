@@ -325,7 +325,7 @@ def test_a_league_is_cancelled(page: Any) -> None:
     wait(page, "document.getElementById('command').textContent.includes('--json long-league.json')")
     page.click("#start")
     page.click("[data-job=running] .cancel")
-    page.wait_for_selector("[data-job=cancelled]")
+    page.wait_for_selector("[data-job=cancelled][data-out='long-league.json']")
 
 
 def test_a_league_is_started_and_looked_at(page: Any) -> None:
@@ -355,7 +355,7 @@ def test_a_training_is_started_and_cancelled(page: Any, root: Path) -> None:
     while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.2)
     page.click("[data-job=running] .cancel")
-    page.wait_for_selector("[data-job=cancelled]")
+    page.wait_for_selector("[data-job=cancelled][data-out=long]")
     assert json.loads((root / "long" / "run.json").read_text())["status"] == "stopped"
 
 

@@ -31,7 +31,7 @@ function card(job, index, refresh) {
   const done = runs.reduce((sum, run) => sum + run.iteration, 0), all = runs.reduce((sum, run) => sum + (run.iterations || 0), 0);
   const look = job.kind === "league" ? (job.status === "finished" ? link("league", { path: job.out }) : null)
     : runs.length ? link("curves", { path: runs.map((run) => run.path) }) : null;
-  return h("div", { class: "panel", "data-job": job.status }, h("div", { class: "bar" }, h("b", {}, job.out), h("span", { class: `badge ${job.status}` }, job.status),
+  return h("div", { class: "panel", "data-job": job.status, "data-out": job.out }, h("div", { class: "bar" }, h("b", {}, job.out), h("span", { class: `badge ${job.status}` }, job.status),
     h("span", { class: "note" }, `${number(job.seconds, 0)} s`), all ? [h("progress", { max: all, value: done, "aria-label": "iterations done" }), h("span", { class: "note" }, `${number(done)} / ${number(all)}`)]
       : ["running", "cancelling"].includes(job.status) ? h("progress", { "aria-label": "under way" }) : null,
     look ? h("a", { href: look }, "Look") : null,
@@ -70,6 +70,8 @@ function training(about, game, index, refresh) {
   const seeds = h("input", { id: "seeds", type: "number", min: 1, max: 32, value: 1 });
   const seed = h("input", { id: "seed", type: "number", min: 0, value: 0 });
   const iterations = h("input", { id: "iterations", type: "number", min: 1, value: 1000 });
+  let typed = false;  // what is typed while the settings are on their way stays
+  iterations.addEventListener("input", () => { typed = true; });
   const settings = h("div"), changed = {};
   const request = () => ({ kind: "train", game, agents: pair && second.value ? [agent.value, second.value] : [agent.value], out: out.value, iterations: Number(iterations.value), seeds: Number(seeds.value) || 1,
     seed: Number(seed.value) || 0, settings: changed });
@@ -78,7 +80,7 @@ function training(about, game, index, refresh) {
     for (const name of Object.keys(changed)) delete changed[name];
     try {
       const found = await get("/api/choices", { game, agent: agent.value });
-      iterations.value = found.find((one) => one.name === "iterations").default;
+      if (!typed) iterations.value = found.find((one) => one.name === "iterations").default;
       const rows = found.filter((one) => one.name !== "iterations");
       const list = h("div", { class: "form" });
       const filter = h("input", { type: "search", placeholder: "filter", "aria-label": "filter settings", oninput: () => fill() });
@@ -90,7 +92,7 @@ function training(about, game, index, refresh) {
     } catch (error) { replace(settings, problem(error)); }
     preview();
   };
-  agent.addEventListener("change", () => { out.value = `${game}-${agent.value}-${stamp()}`; load(); });
+  agent.addEventListener("change", () => { out.value = `${game}-${agent.value}-${stamp()}`; typed = false; load(); });
   load();
   return h("div", { onchange: preview }, h("div", { class: "form" }, h("label", {}, "agent", agent), pair ? h("label", {}, `who sits in the seat ${about.seats[1].name}`, second) : null, h("label", {}, "iterations", iterations),
     h("label", {}, "seeds", seeds), h("label", {}, "first seed", seed), h("label", {}, "name of the result", out)), settings, box);
