@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +52,7 @@ def random_stream(seed: int, time: int = 12) -> tuple[np.ndarray, ...]:
     return reward, value, following, terminated, ended, np.exp(generator.normal(size=time))
 
 
-def on_device(*arrays: np.ndarray) -> list[jax.Array]:
+def on_device(*arrays: np.ndarray) -> Any:
     return [jnp.asarray(x, jnp.float32 if x.dtype == np.float64 else x.dtype) for x in arrays]
 
 
