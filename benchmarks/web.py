@@ -3,6 +3,7 @@
 `python benchmarks/web.py` prints a line for each figure and writes `benchmarks/results/web.json`:
 
 - `first_page`: seconds from the request until the list of a folder of 500 runs is drawn, cold and warm.
+  The server's CPU time says how much of that is its own, on a machine that is busy.
 - `large_run`: the same for the curves of a run with 1,000,000 rows.
 - `viewers`: CPU-seconds per 1000 iterations of a training, by itself and with 50 pages that listen to it and
   ask for its curve whenever it grows, in turns; the server runs in a process of its own.
@@ -70,6 +71,11 @@ class Server:
             content: bytes = reply.read()
         return content
 
+    @property
+    def cpu(self) -> float:
+        """CPU-seconds that it has taken so far."""
+        return cpu_seconds(self._process.pid)
+
     def close(self) -> None:
         """Ends it."""
         self._process.terminate()
@@ -92,14 +98,18 @@ def page_seconds(server: Server, where: str, ready: str) -> float:
 
 
 def pages(folder: Path, where: str, ready: str) -> dict[str, float]:
-    """The first time with a new server, and the median of the times after it."""
-    cold, warm = [], []
+    """The first time with a new server, its CPU time then, and the median of the times after it."""
+    cold, warm, busy = [], [], []
     for _ in range(3):
         server = Server(folder)
+        server.get("theme.css")  # it has begun
+        before = server.cpu
         cold.append(page_seconds(server, where, ready))
+        busy.append(server.cpu - before)
         warm += [page_seconds(server, where, ready) for _ in range(REPEATS)]
         server.close()
-    return {"cold": round(statistics.median(cold), 3), "warm": round(statistics.median(warm), 3)}
+    found = {"cold": cold, "warm": warm, "server_cpu_cold": busy}
+    return {name: round(statistics.median(own), 3) for name, own in found.items()}
 
 
 def viewers(folder: Path) -> dict[str, Any]:
@@ -217,11 +227,10 @@ def main() -> None:
             "viewers": lambda: viewers(live),
         }
         for name in wanted:
-            found[name] = measures[name]()
+            found[name] = {**measures[name](), "load": round(os.getloadavg()[0], 1)}
             print(name, json.dumps(found[name]), flush=True)
-    found["machine"] = (
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"
-    )
+            RESULT.write_text(json.dumps(found, indent=1) + "\n")
+    found["machine"] = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

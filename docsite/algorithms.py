@@ -24,7 +24,7 @@ STUDIES = {
 }
 FAMILIES = {
     "on_policy": "Policy gradients",
-    "off_policy": "Action values",
+    "off_policy": "Off-policy",
     "shaping": "Opponent shaping",
     "exact": "Exact values",
     "evolution": "Evolution",

@@ -158,16 +158,16 @@ def drawn(way: str, name: str) -> bytes:
 
 
 def pictures_of_all() -> list[Picture]:
-    """All pictures, those of studies first."""
+    """All pictures that were made, those of studies first."""
     found = [
         Picture(file, title, caption, f"comity reproduce {name} --from-committed")
         for name, pictures in STUDIES.items()
         for _, file, title, caption in pictures
     ]
-    return found + [
-        Picture(file, title, caption, command.replace("OUT", file))
-        for command, file, title, caption in COMMANDS
+    found += [
+        Picture(file, title, caption, text.replace("OUT", file)) for text, file, title, caption in COMMANDS
     ]
+    return [picture for picture in found if (PLACE / picture.file).exists()]
 
 
 def page() -> str:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,7 +29,7 @@ NAMES = ("commnet", "tarmac", "ic3net", "talking-a2c")
 SMALL = {"network.width": 8, "critic.network": "mlp", "critic.network.width": 8}
 
 
-def played(agent: Any, game: Environment, batch: int = 3, steps: int = 4) -> tuple[Any, Any]:
+def played(agent: Any, game: Environment, batch: int = 4, steps: int = 4) -> tuple[Any, Any]:
     seats = tuple(range(len(game.seats)))
     state = agent.init(KEY, game.spec, seats)
     occupants = (Occupant(seats, agent, add_group_axis(agent.behaviour(state, jnp.float32(0.0)))),)
@@ -46,7 +47,7 @@ def test_what_was_played_is_what_is_learned_from(name: str) -> None:
     policy = state.policy
     distribution = policy.unroll(batch.carry[0], batch.obs, batch.resets)
     np.testing.assert_allclose(distribution.log_prob(batch.extras.raw), batch.extras.log_prob, atol=1e-5)
-    after, metrics = agent.update(state, batch, Context(jnp.float32(0.0)), KEY)
+    after, metrics = eqx.filter_jit(agent.update)(state, batch, Context(jnp.float32(0.0)), KEY)
     changed = [
         bool((a != b).any())
         for a, b in zip(jax.tree.leaves(after.policy.talk), jax.tree.leaves(state.policy.talk), strict=True)

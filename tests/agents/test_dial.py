@@ -30,6 +30,13 @@ def small(**settings: Any) -> Any:
     return make_agent("dial", **{"network.width": 8, **settings})
 
 
+def patient(agent: Any) -> Any:
+    """A new state that would rather wait than tell, so that episodes go on and messages are heard."""
+    state = agent.init(KEY, RIDDLE.spec, SEATS)
+    net = eqx.tree_at(lambda net: net.values.bias, state.net, jnp.array([1.0, -1.0]))
+    return state._replace(net=net, slow=net)
+
+
 def played(agent: Any, params: Any, batch: int = 4) -> Any:
     occupants = (Occupant(SEATS, agent, add_group_axis(params)),)
     start = reset(RIDDLE, occupants, batch, KEY)
@@ -56,7 +63,7 @@ def test_messages_go_to_whom_they_should() -> None:
 def test_values_along_a_rollout_are_those_of_playing() -> None:
     """Step by step as in the rollout, with the same noise; greedy actions are where values are largest."""
     agent = small(**{"epsilon.start": 0.0, "epsilon.end": 0.0})
-    state = agent.init(KEY, RIDDLE.spec, SEATS)
+    state = patient(agent)
     batch = played(agent, agent.behaviour(state, jnp.float32(0.0)))
     values = agent.unroll(state.net, batch)
     np.testing.assert_array_equal(values.argmax(axis=-1), batch.action)
@@ -76,7 +83,7 @@ def test_values_along_a_rollout_are_those_of_playing() -> None:
 def test_errors_travel_through_messages() -> None:
     """The gradient of later values in what decides messages, by finite differences."""
     agent = small()
-    state = agent.init(KEY, RIDDLE.spec, SEATS)
+    state = patient(agent)
     batch = played(agent, agent.behaviour(state, jnp.float32(0.0)))
 
     def later(bias: Any) -> Any:
@@ -98,7 +105,7 @@ def test_errors_travel_through_messages() -> None:
 def test_it_holds_the_contract_and_learns() -> None:
     check_agent(small(), RIDDLE, SEATS, batch=4)
     agent = small()
-    state = agent.init(KEY, RIDDLE.spec, SEATS)
+    state = patient(agent)
     batch = played(agent, agent.behaviour(state, jnp.float32(0.0)))
     after, metrics = agent.update(state, batch, Context(jnp.float32(0.0)), KEY)
     assert np.isfinite(metrics["loss"])
@@ -110,7 +117,7 @@ def test_it_holds_the_contract_and_learns() -> None:
 def test_targets_by_hand() -> None:
     """The loss is the mean of (r + gamma max Q' - Q)^2 over steps whose successor is known."""
     agent = small(discount=0.9)
-    state = agent.init(KEY, RIDDLE.spec, SEATS)
+    state = patient(agent)
     batch = played(agent, agent.behaviour(state, jnp.float32(0.0)))
     values = np.asarray(agent.unroll(state.net, batch))
     total, count = 0.0, 0

@@ -67,6 +67,7 @@ def test_advantages_without_a_critic_that_knows_anything_are_by_hand() -> None:
         np.testing.assert_allclose(known[seat].term, np.zeros(6), atol=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["adalign", "loqa"])
 def test_the_term_is_what_the_update_adds(name: str) -> None:
     own = learner(name, **SMALL)

@@ -46,9 +46,9 @@ def test_places_are_drawn_as_often_as_their_priorities_say() -> None:
 
 
 def test_importance_weights() -> None:
-    weight = importance_weights(jnp.array([0.5, 0.25, 0.125]), jnp.float32(8.0), 1.0)
+    weight = importance_weights(jnp.array([0.5, 0.25, 0.125]), 1.0)
     np.testing.assert_allclose(weight, [0.25, 0.5, 1.0])
-    np.testing.assert_allclose(importance_weights(jnp.array([0.5, 0.25]), jnp.float32(8.0), 0.0), 1.0)
+    np.testing.assert_allclose(importance_weights(jnp.array([0.5, 0.25]), 0.0), 1.0)
 
 
 @pytest.mark.parametrize("rollouts", [1, 2, 3, 4, 7])

@@ -56,8 +56,8 @@ def rollout(first: int, length: int = LENGTH, games: int = GAMES, episode: int =
 
 def with_other_seats(batch: TeamBatch) -> TeamBatch:
     """The same rollout with what five seats saw and did: a number of the step, the seat and the game."""
-    time = np.asarray(batch.reward[:, 0]).astype(int) // 100
-    number = [jnp.asarray(time * 100 + seat * 10) + jnp.arange(GAMES)[None] for seat in range(5)]
+    time = (batch.reward[:, 0] // 100).astype(jnp.int32)
+    number = [time * 100 + seat * 10 + jnp.arange(GAMES)[None] for seat in range(5)]
     yes, nothing = jnp.ones_like(batch.alive[:, 0]), ((),) * 5
     step = TimeStep(tuple(x + 100 for x in number), (), ~yes, batch.truncated[:, 0], (yes,) * 5)
     everyone = Trajectory(

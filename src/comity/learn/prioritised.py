@@ -18,7 +18,7 @@ from comity.core.batch import Drawn, TeamBatch
 from comity.core.errors import require
 from comity.core.tunable import Number
 from comity.learn.ring import Replay, ReplayState
-from comity.learn.sum_tree import TINY, Tree, draw_places, empty_tree, priorities, set_priorities, total
+from comity.learn.sum_tree import TINY, Tree, draw_places, empty_tree, set_priorities, total
 
 
 class PrioritisedState(NamedTuple):
@@ -71,8 +71,7 @@ class PrioritisedReplay(Replay):
     def sample(self, memory: PrioritisedState, key: Key) -> TeamBatch:
         ring = memory.ring
         place, probability = draw_places(memory.tree, jax.random.uniform(key, (self.batch,)))
-        count = (priorities(memory.tree) > 0).sum().astype(jnp.float32)
-        weight = importance_weights(probability, count, self.priority_beta)
+        weight = importance_weights(probability, self.priority_beta)
         return self.sequences(ring, place // ring.games, place % ring.games, Drawn(place, weight))
 
     def prioritise(
@@ -87,9 +86,7 @@ class PrioritisedReplay(Replay):
         return self.ring_ready(memory.ring) & (total(memory.tree) > 0)
 
 
-def importance_weights(
-    probability: Float[Array, " n"], count: Float[Array, ""], beta: Number
-) -> Float[Array, " n"]:
-    r""":math:`(N P(i))^{-\beta}`, divided by the largest of the batch."""
-    weight: Array = jnp.maximum(count * probability, TINY) ** jnp.asarray(-beta, jnp.float32)
+def importance_weights(probability: Float[Array, " n"], beta: Number) -> Float[Array, " n"]:
+    r""":math:`(N P(i))^{-\beta}`, divided by the largest of the batch, in which the number N cancels out."""
+    weight: Array = jnp.maximum(probability, TINY) ** jnp.asarray(-beta, jnp.float32)
     return weight / weight.max()

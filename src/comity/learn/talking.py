@@ -11,7 +11,7 @@ from comity.core import spaces
 from comity.core.game import Seat
 from comity.core.spaces import legal
 from comity.learn.policies import Policy
-from comity.nets.distributions import Categorical, Distribution
+from comity.nets.distributions import Categorical, Dependent, Distribution
 from comity.nets.heads import PolicyHead
 from comity.nets.linear import Linear
 from comity.nets.network import Network
@@ -39,7 +39,7 @@ class TalkingPolicy(Policy):
         self.gate = Linear(self.torso.features, 2, GATE_SCALE, gate_key) if talk.gated else None
         self.settings = talk
 
-    def of(self, features: Float[Array, "... feature"], obs: PyTree) -> "Distribution | Gated":  # type: ignore[override]
+    def of(self, features: Float[Array, "... feature"], obs: PyTree) -> Distribution:
         if self.gate is None:
             return self.after_talk(features, obs, None)
         return Gated(self, features, obs, Categorical(self.gate(features)))
@@ -63,10 +63,10 @@ class TalkingPolicy(Policy):
         return self.head(own, legal(self.torso.observation, obs))
 
 
-class Gated(eqx.Module):
+class Gated(Dependent):
     """Whether each seat speaks, and what each does given who spoke: `raw` is (action, gate).
 
-    The entropy of the action is that under the most likely gates.
+    Entropy and divergence of the action are those under the most likely gates.
     """
 
     policy: TalkingPolicy
@@ -97,8 +97,12 @@ class Gated(eqx.Module):
     def entropy(self) -> Float[Array, "..."]:
         return self.gates.entropy() + self.given(self.gates.mode()).entropy()
 
+    def kl(self, other: "Gated") -> Float[Array, "..."]:
+        speaks = self.gates.mode()
+        return self.gates.kl(other.gates) + self.given(speaks).kl(other.given(speaks))  # type: ignore[arg-type]
 
-def sample_team(distribution: "Distribution | Gated", keys: KeyArray[Array, " seat"]) -> PyTree:
+
+def sample_team(distribution: Distribution, keys: KeyArray[Array, " seat"]) -> PyTree:
     """What every seat does, leaves [seat, ...], each by a key of its own."""
     if isinstance(distribution, Gated):
         split = jax.vmap(jax.random.split)(keys)

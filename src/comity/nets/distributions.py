@@ -1,6 +1,7 @@
 """Distributions over actions. `raw` is the sample before any squashing: keep it, never invert it."""
 
 import math
+from abc import abstractmethod
 
 import equinox as eqx
 import jax
@@ -147,4 +148,32 @@ def _gaussian_kl(mine: "Gaussian | SquashedGaussian", other: "Gaussian | Squashe
     return (0.5 * (ratio + shift - 1.0) + other.log_std - mine.log_std).sum(axis=-1)
 
 
-Distribution = Categorical | Choices | SquashedGaussian | Gaussian
+class Dependent(eqx.Module):
+    """What the seats of a team do where it depends on what they draw first, such as who speaks."""
+
+    @abstractmethod
+    def sample(self, key: Key) -> PyTree:
+        """A sample."""
+
+    @abstractmethod
+    def mode(self) -> PyTree:
+        """The most likely sample."""
+
+    @abstractmethod
+    def action(self, raw: PyTree) -> PyTree:
+        """The actions in a sample."""
+
+    @abstractmethod
+    def log_prob(self, raw: PyTree) -> Float[Array, "..."]:
+        """The logarithm of a sample's probability."""
+
+    @abstractmethod
+    def entropy(self) -> Float[Array, "..."]:
+        """The entropy."""
+
+    @abstractmethod
+    def kl(self, other: PyTree) -> Float[Array, "..."]:
+        """KL(self || other)."""
+
+
+Distribution = Categorical | Choices | SquashedGaussian | Gaussian | Dependent

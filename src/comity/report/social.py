@@ -25,7 +25,7 @@ OUTCOMES = {
 }
 WIDTH, HEIGHT, RADIUS, NODE = 480, 350, 108, 17  # pixels; its text can be read at 370
 INK, PAPER = f"var(--ink, {palette.INK})", f"var(--paper, {palette.PAPER})"
-LONGEST = 12  # letters of a name that fit beside the graph; the whole name shows when one points at it
+LONGEST = 13  # letters of a name that fit beside the graph; the whole name shows when one points at it
 
 Point = tuple[float, float]
 

@@ -15,9 +15,6 @@ STUDIES = Registry(
     "study",
     {
         "ipd": Row(f"{_HERE}.ipd:IPD", "Advantage Alignment in the iterated prisoner's dilemma"),
-        "ipd-forgiving": Row(
-            f"{_HERE}.ipd_forgiving:IPDForgiving", "Advantage Alignment there that forgives accidents"
-        ),
         "ipd-loqa": Row(f"{_HERE}.ipd_loqa:IPDLoqa", "LOQA in the iterated prisoner's dilemma, five logits"),
         "ipd-pola": Row(f"{_HERE}.ipd_pola:IPDPola", "POLA in the iterated prisoner's dilemma, with memory"),
         "coin": Row(f"{_HERE}.coin:Coin", "Advantage Alignment in the Coin Game"),

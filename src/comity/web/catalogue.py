@@ -86,8 +86,8 @@ class Catalogue:
         if data.get("kind") == POPULATION and isinstance(data.get("generations"), list):
             generations = data["generations"]
             members = sum(len(own) for own in generations if isinstance(own, list))
-            about = {"generations": len(generations), "members": members}
-            return {"kind": "population", "path": name, "changed": _changed(path), **about}
+            sizes = {"generations": len(generations), "members": members}
+            return {"kind": "population", "path": name, "changed": _changed(path), **sizes}
         kind = KINDS.get(str(data.get("kind")))
         players = data.get("players")
         if kind is None or not isinstance(players, list):

@@ -1,5 +1,4 @@
-"""CommNet (Sukhbaatar, Szlam and Fergus, 2016, arXiv:1605.07736): a team shares the mean of what its seats
-know."""
+"""CommNet (Sukhbaatar et al., 2016, arXiv:1605.07736): a team shares the mean of what its seats know."""
 
 from comity.agents.communication.base import TalkingTeam
 from comity.agents.on_policy.ppo import PPO

@@ -50,9 +50,7 @@ class Channel(Transform):
     """
 
     message: Message = Symbols()  # what is said: symbols or a vector
-    to: Literal["everyone", "addressed"] = (
-        "everyone"  # whether a message goes to all, or to one whom it names
-    )
+    to: Literal["everyone", "addressed"] = "everyone"  # who hears a message: all, or whom it names
     links: tuple[tuple[int, int], ...] = ()  # who can reach whom, pairs of seats; empty: everybody
     reach: float = 0.0  # how far messages carry, in games that know where seats are; 0: any distance
     noise: float = 0.0  # chance of another symbol, or the spread of what is added to numbers

@@ -33,7 +33,7 @@ from comity.theory.normal_form.structure import is_constant_sum
 
 Policy = TypeVar("Policy")
 MetaSolver = Callable[[NormalFormGame], Profile]
-META_STEPS = 2_000  # rounds of regret matching
+META_STEPS = 10_000  # rounds of regret matching
 
 
 @dataclass(frozen=True)
