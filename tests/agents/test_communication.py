@@ -21,6 +21,7 @@ from comity.learn.talking import Gated
 from comity.play.rollout import reset, rollout
 from comity.play.specs import make_agent, make_game
 from comity.training.experiment import make_experiment
+from comity.training.options import Options
 from comity.training.runner import create, run
 from tests.docs.pages import files
 
@@ -101,5 +102,5 @@ def test_talk_pays_where_it_must(name: str, tmp_path: Path, monkeypatch: pytest.
     }
     agent = make_agent(name, **settings, **{"critic.network": "mlp", "critic.network.width": 16})
     experiment = make_experiment(game, agent, iterations=250, batch=64, unroll=1)
-    trained = run(create(experiment, tmp_path / "run", "test"))
+    trained = run(create(experiment, tmp_path / "run"), Options(tensorboard=False))
     assert trained.metrics[-1]["reward"] > 0.85

@@ -15,6 +15,7 @@ from comity.play.match import play
 from comity.play.specs import make_agent
 from comity.testing import check_game
 from comity.training.experiment import make_experiment
+from comity.training.options import Options
 from comity.training.runner import create, run
 
 KEY = jax.random.key(4)
@@ -120,7 +121,7 @@ def test_learned_bidders_reach_the_equilibrium(bidders: int, tmp_path: Any) -> N
     game = SealedBidAuction(bidders=bidders)
     agent = make_agent("ppo", **LEARNER)
     experiment = make_experiment(game, agent, iterations=1500, batch=2048, unroll=1)
-    player = run(create(experiment, tmp_path / "run", "test")).players[0]
+    player = run(create(experiment, tmp_path / "run"), Options(tensorboard=False)).players[0]
     values = np.linspace(0.1, 1.0, 19, dtype=np.float32)
     bids = [float(player.act(np.array([v]), deterministic=True)[0]) for v in values]
     error = np.abs(np.array(bids) - (bidders - 1) / bidders * values).mean()

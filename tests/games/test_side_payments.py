@@ -17,6 +17,7 @@ from comity.testing import check_game
 from comity.theory import NormalFormGame, pure_equilibria
 from comity.training.experiment import make_experiment
 from comity.training.overrides import with_transform
+from comity.training.options import Options
 from comity.training.runner import create, run
 
 KEY = jax.random.key(2)
@@ -159,7 +160,7 @@ def test_plain_ppo_signs_and_cooperates(tmp_path: Path) -> None:
         "ppo", network="mlp", **settings, **{"critic.network": "mlp", "critic.network.width": 16}
     )
     experiment = make_experiment(game, agent, iterations=150, batch=128)
-    found = run(create(experiment, tmp_path / "run", "test"))
+    found = run(create(experiment, tmp_path / "run"), Options(tensorboard=False))
     assert found.metrics[-1]["reward"] * 9 / 8 >= -1.1
     alone = make_experiment(game.game, agent, iterations=150, batch=128)
-    assert run(create(alone, tmp_path / "alone", "test")).metrics[-1]["reward"] <= -1.9
+    assert run(create(alone, tmp_path / "alone"), Options(tensorboard=False)).metrics[-1]["reward"] <= -1.9

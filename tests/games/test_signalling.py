@@ -17,6 +17,7 @@ from comity.play.match import play
 from comity.play.specs import make_agent
 from comity.testing import check_game
 from comity.training.experiment import make_experiment
+from comity.training.options import Options
 from comity.training.runner import create, run
 
 KEY = jax.random.key(1)
@@ -98,6 +99,6 @@ def test_learners_reach_it(values: int, vocabulary: int, noise: float, tmp_path:
                                      "entropy_coef": 0.03, "discount": 1.0, "gae_lambda": 1.0}
     )  # fmt: skip
     experiment = make_experiment(game, (agent, agent), iterations=400, batch=256, unroll=2)
-    trained = run(create(experiment, tmp_path / "run", "test"))
+    trained = run(create(experiment, tmp_path / "run"), Options(tensorboard=False))
     reward = np.asarray(play(game, trained.players, KEY, 2000, 2).step.reward[0]).sum(axis=0).mean()
     assert reward >= best_accuracy(values, vocabulary, noise) - 0.06
