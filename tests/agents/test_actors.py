@@ -268,7 +268,7 @@ def test_smoothing_is_scaled_and_limited_by_the_bounds() -> None:
     space = Box((1,), -3.0, 1.0)
     agent = TD3(network=Tabular(), smoothing=0.2, smoothing_clip=0.3)
     state = agent.init(jax.random.key(0), spec_for(ONE_PLACE, space), (0,))
-    _, drawing = state.actor.step(state.actor.torso.initial_carry(), jnp.int32(0))
+    drawing: Any = state.actor.step(state.actor.torso.initial_carry(), jnp.int32(0))[1]
     keys = jax.random.split(jax.random.key(1), 4000)
     numbers = jax.vmap(lambda key: agent.next_play(state.actor, drawing, key).numbers)(keys)
     noise = np.asarray(from_numbers(space, numbers) - from_numbers(space, jnp.tanh(drawing.mean))[None])

@@ -3,7 +3,7 @@ must."""
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ from comity.core.game import Environment
 from comity.core.matchmaker import Occupant
 from comity.core.trust import trust
 from comity.learn.talking import Gated
+from comity.nets.distributions import Categorical
 from comity.play.rollout import reset, rollout
 from comity.play.specs import make_agent, make_game
 from comity.training.experiment import make_experiment
@@ -67,9 +68,9 @@ def test_gates_are_choices() -> None:
     assert 0.2 < float(gates.mean()) < 0.8
     expected = distribution.gates.log_prob(gates) + distribution.given(gates).log_prob(action)
     np.testing.assert_allclose(distribution.log_prob(batch.extras.raw), expected)
-    shut, opened = (distribution.given(jnp.full_like(gates, flag)) for flag in (0, 1))
-    assert not np.allclose(shut.logits, opened.logits)  # type: ignore[union-attr]
-    moved = state.policy.after_talk(
+    shut, opened = (cast(Categorical, distribution.given(jnp.full_like(gates, flag))) for flag in (0, 1))
+    assert not np.allclose(shut.logits, opened.logits)
+    moved: Any = state.policy.after_talk(
         state.policy.torso.unroll(batch.carry[0], batch.obs, batch.resets)[0],
         batch.obs,
         jnp.zeros_like(gates),

@@ -107,9 +107,9 @@ def test_history_keeps_the_last_messages_of_each_sender_and_their_age() -> None:
     for words in ((1, 1, 1), (2, 0, 1), (3, 0, 1)):  # 0 is silence
         state, step = game.step(KEY, state, actions(*((word,) for word in words)))
     # Seat 2 heard c now and b before it from seat 0, and only a from seat 1, two steps ago.
-    found = heard(game, step.obs, 2)
+    found = np.asarray(heard(game, step.obs, 2))
     assert found[0].tolist() == [[0, 0, 1, 1], [0, 1, 0, 0.5]]
-    np.testing.assert_allclose(found[1], [[1, 0, 0, 1 / 3], [0, 0, 0, 0]])
+    np.testing.assert_allclose(found[1], [[1.0, 0.0, 0.0, 1 / 3], [0.0, 0.0, 0.0, 0.0]])
     state, _ = game.reset_where(KEY, state, jnp.bool_(True))
     assert int(state.inbox.age.max()) == -1
 

@@ -16,8 +16,8 @@ from comity.play.specs import make_agent, make_game
 from comity.testing import check_game
 from comity.theory import NormalFormGame, pure_equilibria
 from comity.training.experiment import make_experiment
-from comity.training.overrides import with_transform
 from comity.training.options import Options
+from comity.training.overrides import with_transform
 from comity.training.runner import create, run
 
 KEY = jax.random.key(2)

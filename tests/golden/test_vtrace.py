@@ -76,29 +76,24 @@ def test_vtrace_is_its_definition(seed: int) -> None:
         if not ended[t]:
             mixed[t] = gae_lambda * target[t + 1] + (1 - gae_lambda) * value[t + 1]
     advantage = rho * (reward + discount * np.where(terminated, 0.0, mixed) - value)
-    found = vtrace(
-        *on_device(reward, value, following, terminated, ended, ratio),
-        discount=discount,
-        gae_lambda=gae_lambda,
-        rho_clip=rho_clip,
-        c_clip=c_clip,
-    )
+    stream: Any = on_device(reward, value, following, terminated, ended, ratio)
+    found = vtrace(*stream, discount, gae_lambda, rho_clip, c_clip)
     np.testing.assert_allclose(found.target, target, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found.advantage, advantage, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("gae_lambda", [0.0, 0.6, 1.0])
 def test_on_policy_it_is_the_lambda_return_and_the_generalised_advantage(gae_lambda: float) -> None:
-    stream = on_device(*random_stream(7)[:5])
-    found = vtrace(*stream, ratio=jnp.ones(12), discount=0.9, gae_lambda=gae_lambda)
+    stream: Any = on_device(*random_stream(7)[:5])
+    found = vtrace(*stream, jnp.ones(12), 0.9, gae_lambda)
     np.testing.assert_allclose(
         found.target,
-        advantages.lambda_returns(*stream, discount=0.9, gae_lambda=gae_lambda),
+        advantages.lambda_returns(*stream, 0.9, gae_lambda),
         rtol=1e-5,
         atol=1e-6,
     )
     np.testing.assert_allclose(
-        found.advantage, advantages.gae(*stream, discount=0.9, gae_lambda=gae_lambda), rtol=1e-5, atol=1e-6
+        found.advantage, advantages.gae(*stream, 0.9, gae_lambda), rtol=1e-5, atol=1e-6
     )
 
 

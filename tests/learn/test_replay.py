@@ -131,10 +131,10 @@ def test_what_other_seats_saw_and_did_is_of_the_same_step() -> None:
     batch = memory.sample(state, jax.random.key(0))
     step = np.asarray(batch.reward[:, 0]) - 10 * SEATS[0]
     for seat in range(5):
-        number = step + 10 * seat
-        np.testing.assert_array_equal(batch.joint.obs[seat], number)
-        np.testing.assert_array_equal(batch.joint.step.obs[seat], number + 100)
-        np.testing.assert_array_equal(batch.joint.action[seat], number % 7)
+        own = step + 10 * seat
+        np.testing.assert_array_equal(batch.joint.obs[seat], own)
+        np.testing.assert_array_equal(batch.joint.step.obs[seat], own + 100)
+        np.testing.assert_array_equal(batch.joint.action[seat], own % 7)
         assert bool(batch.joint.alive[seat][0].all())
     without = UniformReplay(capacity=8 * GAMES, batch=4, learning_starts=0)
     with pytest.raises(ComityError, match=r"memory\.joint"):
