@@ -151,7 +151,7 @@ def suitable(name: str, everywhere: bool = False) -> list[Environment]:
             agent.check(game.spec, tuple(range(len(game.seats))))
         except ComityError:
             continue
-        games.append(with_horizon(game, 4) if game.horizon else game)
+        games.append(with_horizon(game, min(4, game.horizon)) if game.horizon else game)
     return games if everywhere else games[: MOST_FAMILIES.get(name)]
 
 

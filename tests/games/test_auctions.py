@@ -40,7 +40,7 @@ def test_revenue_in_equilibrium(bidders: int, price: Any) -> None:
     )[1]
     welfare = np.asarray(values.max(axis=1))
     paid = welfare - np.asarray(jnp.stack(steps.reward)).sum(axis=0)
-    assert paid.mean() == pytest.approx(game.revenue, abs=4 * paid.std() / 4000**0.5)
+    assert paid.mean() == pytest.approx(game.revenue, abs=float(4 * paid.std() / 4000**0.5))
 
 
 @pytest.mark.parametrize("price", PRICES)
@@ -106,7 +106,7 @@ def test_double_auction_trades_where_it_must_and_nobody_gains_by_another_price()
         def gain(bid: Any, v: float = v) -> float:
             return float(jnp.where(bid >= asks, v - (bid + asks) / 2, 0.0).mean())
 
-        assert max(gain(bid) for bid in np.linspace(0, 1, 101)) <= gain(2 * v / 3 + 1 / 12) + 1e-4
+        assert max(gain(bid) for bid in np.linspace(0, 1, 101)) <= gain(2 * v / 3 + 1 / 12) + 2e-4
 
 
 @pytest.mark.parametrize(("settings", "said"), [({"bidders": 1}, "bidders"), ({"price": "third"}, "price")])

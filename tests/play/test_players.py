@@ -23,6 +23,11 @@ FAMILIES = {
     "commons-harvest": "commons-harvest-open",
     "negotiation": "negotiation",
     "bargaining": "alternating-offers",
+    "auction": "sealed-bid",
+    "signalling": "signalling",
+    "cournot": "cournot",
+    "fish-war": "fish-war",
+    "routing": "routing",
 }
 LEARNERS = ("adalign", "cola", "evolution", "loqa", "mappo")  # each acts in its own way
 

@@ -46,7 +46,8 @@ class Settings:
 
 def run(name: str, arguments: list[str]) -> int:
     """Analyses a league, or the game among policies."""
-    if arguments and not arguments[0].startswith("-") and not arguments[0].endswith(".json"):
+    source = arguments[0] if arguments else "-"
+    if not source.startswith("-") and not source.endswith(".json") and not Path(source).exists():
         from comity.cli import policies
 
         return policies.run(arguments)

@@ -6,6 +6,7 @@ that one call serves a single observation as well as a whole trajectory.
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +70,10 @@ class Masked:
     choices: int
 
 
-Space = Discrete | Box | Bits | Masked | tuple["Space", ...]
+if TYPE_CHECKING:
+    Space = Discrete | Box | Bits | Masked | tuple["Space", ...]
+else:  # checkers of types at run time do not look into tuples in tuples
+    Space = Discrete | Box | Bits | Masked | tuple
 
 
 def plain(space: Space) -> Space:
