@@ -177,7 +177,7 @@ class ReplayActorAgent(Agent):
         if self.policy_delay == 1:
             state = follow(state)
         else:
-            due = state.updates % self.policy_delay == 0
+            due = state.updates % self.policy_delay == 1  # this update is counted already
             state = jax.lax.cond(due, follow, lambda state: state, state)
         if self.entropy is not None:
             metrics["temperature"] = jnp.exp(state.log_temperature)[jnp.asarray(batch.seats)].mean()
