@@ -45,7 +45,7 @@ league
 
 # %%
 from comity import theory
-from comity.evaluate.league import empirical_game
+from comity.evaluate.empirical import empirical_game
 
 empirical = empirical_game(league)
 for found in theory.vertex_enumeration(empirical.game)[:4]:

@@ -103,6 +103,7 @@ def test_errors_travel_through_messages() -> None:
     assert float(first[0]) == 0.0  # nothing was said before the first step
 
 
+@pytest.mark.long
 def test_it_holds_the_contract_and_learns() -> None:
     check_agent(small(), RIDDLE, SEATS, batch=4)
     agent = small()

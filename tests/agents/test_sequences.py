@@ -122,6 +122,7 @@ def test_a_rollout_that_does_not_go_on_cuts_the_episode_before_it() -> None:
 SMALL = {"capacity": 24, "batch": 4, "updates": 3, "learning_starts": 8}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -159,7 +159,13 @@ def suitable(name: str, everywhere: bool = False) -> list[Environment]:
 ALL_AGENTS = sorted({*AGENTS.rows(), *ANY_FAMILY.rows(), *(n for r in SCRIPTED.values() for n in r.rows())})
 
 
-@pytest.mark.parametrize("name", ALL_AGENTS)
+# Of learners, those with the most parts are tried each time; the others share these parts, and take longer.
+LONG = {*LIKE_PPO, *OFF_POLICY, *ACTORS, *JOINT_ACTIONS, *TALKING, *SLOW_TO_COMPILE} - {"a2c", "dqn"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in ALL_AGENTS]
+)
 def test_agent(name: str) -> None:
     games = suitable(name)
     assert games, f"{name} plays in no game"

@@ -221,6 +221,7 @@ TALKING: list[Any] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", TALKING)
 def test_talking_games_hold_the_contract(make: Callable[[], Channel]) -> None:
     check_game(make())

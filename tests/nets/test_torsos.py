@@ -37,6 +37,7 @@ NETWORKS: list[Network] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_an_unroll_is_its_steps(network: Network) -> None:
     torso = network.build(PLANES, jax.random.key(0))
@@ -55,6 +56,7 @@ def test_an_unroll_is_its_steps(network: Network) -> None:
         np.testing.assert_allclose(own, last[-1], atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", [*NETWORKS[7:9], *NETWORKS[9:]], ids=str)
 def test_an_unroll_goes_on_where_another_stopped(network: Network) -> None:
     torso = network.build(PLANES, jax.random.key(0))

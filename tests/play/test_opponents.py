@@ -215,6 +215,7 @@ def test_fixed_players_are_met_with_their_shares_and_scores() -> None:
     assert last["rating"] == pytest.approx(float(state.pool.ledger.present[0]), abs=60.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -80,6 +80,7 @@ def test_a_harvest_counts_the_players_own_share() -> None:
     assert alone.apples > mixed.apples
 
 
+@pytest.mark.long
 def test_committed_harvesters_are_as_different_as_claimed() -> None:
     """Alone for 300 steps: PPO eats everything, Proximal AdAlign less fast, summed rewards keep bushes."""
     game = make_game("commons-harvest-open", horizon=300)

@@ -37,6 +37,7 @@ def test_changes_hold_for_the_stages_that_follow() -> None:
     assert [agent["gae_lambda"] for agent in agents] == [0.95, 0.5]
 
 
+@pytest.mark.long
 def test_a_stage_begins_with_the_player_before_and_what_is_done_is_kept(tmp_path: Path) -> None:
     stages = (STAGES[0], FROZEN)
     first, second = train_stages(_experiment(), stages, 0, tmp_path, "test", silent, "two")

@@ -116,6 +116,7 @@ def test_a_small_reproduction_of_the_zoo(tmp_path: Path, capsys: Any) -> None:
     assert IPD(seeds=2, episodes=4).page(results, tmp_path).read_text() == page
 
 
+@pytest.mark.long
 def test_one_frame_trains_measures_and_compares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("comity.studies.teams.RUNS", {("simple-spread", "ippo"): (2, -1000.0)})
     monkeypatch.setattr("comity.studies.teams.BATCH", 2)

@@ -113,6 +113,7 @@ def test_runs_on_ray_are_separate_runs_bit_by_bit_and_are_not_repeated(
     assert len(rows(tmp_path, "sent")) == 2
 
 
+@pytest.mark.long
 @with_ray
 def test_what_is_lost_goes_on_from_its_last_checkpoint(
     separate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -145,6 +146,7 @@ def test_the_doctor_says_what_a_cluster_has(capsys: pytest.CaptureFixture[str]) 
     assert f"{os.cpu_count()} cores, 0 gpus" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @with_ray
 def test_a_failure_is_the_runs_own_only_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
