@@ -188,7 +188,11 @@ NEURAL = [name for name in AGENTS.rows() if name in SHAPING or hasattr(AGENTS.lo
 NEVER_SHARED = {"trpo", "mappo", *JOINT_ACTIONS}
 
 
-SETTINGS_OF_PPO = {"ippo", "mfos", "commnet", "ic3net"}  # PPO under other names, with other defaults
+# Each remembers in its own way; the others are one of these under other names, or with other targets.
+RECURRENT = {
+    "a2c", "mappo", "trpo", "proximal-adalign", "impala", "talking-a2c", "dqn", "qmix", "pqn", "sac", "maddpg",
+    "coma", "maac",
+}  # fmt: skip
 
 
 def shows_something_new(name: str, kind: str) -> bool:
@@ -197,7 +201,7 @@ def shows_something_new(name: str, kind: str) -> bool:
         return name == "ppo"
     if name in ACTORS:
         return (name, kind) == ("masac", "gru")
-    return name in ("ppo", "adalign", "loqa") or (kind == "gru" and name not in SETTINGS_OF_PPO)
+    return name in ("ppo", "adalign", "loqa") or (kind == "gru" and name in RECURRENT)
 
 
 PAIRS = [(name, kind) for name in NEURAL if name not in SLOW_TO_COMPILE for kind in ("tabular", "mlp", "gru")]
