@@ -190,8 +190,8 @@ NEVER_SHARED = {"trpo", "mappo", *JOINT_ACTIONS}
 
 # Each remembers in its own way; the others are one of these under other names, or with other targets.
 RECURRENT = {
-    "a2c", "mappo", "trpo", "proximal-adalign", "impala", "talking-a2c", "dqn", "qmix", "pqn", "sac", "maddpg",
-    "coma", "maac",
+    "a2c", "mappo", "trpo", "proximal-adalign", "impala", "talking-a2c", "dqn", "qmix", "pqn", "sac",
+    "maddpg", "coma", "maac",
 }  # fmt: skip
 
 
