@@ -29,7 +29,7 @@ test: $(VENV)/.dev ## the tests, in parallel
 	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 test-long: $(VENV)/.dev ## tests that take long each: settings that are felt, the pages on extending, exact learners
-	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m long
+	XLA_FLAGS="$(QUICK_COMPILE) $(XLA_FLAGS)" $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "long and not slow"
 
 test-claims: $(VENV)/.dev ## the claims of the zoo, and runs that are killed and go on
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m claims

@@ -93,12 +93,14 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("values", "vocabulary", "noise"), [(3, 3, 0.0), (4, 2, 0.0), (3, 3, 0.2)])
 def test_learners_reach_it(values: int, vocabulary: int, noise: float, tmp_path: Path) -> None:
+    """With this seed: of three, one ends where two states share a symbol, which is an equilibrium too."""
     game = Signalling(values=values, vocabulary=vocabulary, noise=noise)
     agent = make_agent(
         "a2c", network="tabular", **{"critic.network": "tabular", "optimiser.learning_rate": 0.05,
-                                     "entropy_coef": 0.03, "discount": 1.0, "gae_lambda": 1.0}
+                                     "entropy_coef": 0.1, "schedule.final_entropy": 0.02,
+                                     "discount": 1.0, "gae_lambda": 1.0}
     )  # fmt: skip
-    experiment = make_experiment(game, (agent, agent), iterations=400, batch=256, unroll=2)
+    experiment = make_experiment(game, (agent, agent), iterations=600, batch=256, unroll=2, seed=1)
     trained = run(create(experiment, tmp_path / "run"), Options(tensorboard=False))
     reward = np.asarray(play(game, trained.players, KEY, 2000, 2).step.reward[0]).sum(axis=0).mean()
     assert reward >= best_accuracy(values, vocabulary, noise) - 0.06
