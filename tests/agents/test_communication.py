@@ -86,7 +86,7 @@ def test_a_talking_team_refuses_numbers_that_are_not_there() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "ic3net"])  # see docs/communication.md
 def test_talk_pays_where_it_must(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the game of docs/extending.md silent players earn a third."""
     page = Path(__file__).parents[2] / "docs" / "extending.md"
