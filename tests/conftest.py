@@ -19,10 +19,9 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
     atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 
-# Workers that fill one cache of numba's (quantecon, which solvers are compared with) at the same time leave code
-# that crashes whoever loads it: each process has its own.
-os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="comity-numba-")
-atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+# Workers that fill one cache of numba's (that of quantecon, with which solvers are compared) at the same time
+# leave code that crashes whoever loads it: each process has its own.
+os.environ["NUMBA_CACHE_DIR"] = f"{os.environ['JAX_COMPILATION_CACHE_DIR']}/numba-{os.getpid()}"
 
 from collections.abc import Iterator
 from pathlib import Path
