@@ -219,7 +219,7 @@ def test_learner_with_every_network(name: str, kind: Any) -> None:
     critics = () if name in OFF_POLICY else ("critic.network",)
     for part in ("network", *critics):
         settings |= {f"{prefix}{part}": kind, **{f"{prefix}{part}.{n}": x for n, x in width.items()}}
-    if name in JOINT_ACTIONS and kind == "tabular":  # what a critic of joint actions sees is no one choice
+    if name in {*JOINT_ACTIONS, "mappo"} and kind == "tabular":  # what such a critic sees is no one choice
         settings = {"network": kind, "critic.network": "mlp", "critic.network.width": 8}
     if name in ACTORS and kind == "tabular":  # no table has a row for every action of everybody
         settings |= {"critic.network": "mlp", "critic.network.width": 8}
